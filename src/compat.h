@@ -56,6 +56,13 @@
 #define form_minimal_tuple(desc, values, nulls) heap_form_minimal_tuple(desc, values, nulls)
 #endif
 
+/* Memory that is filled and reset many times: from 15 on one block of this size stays, which takes large pieces, too. */
+#if PG_VERSION_NUM >= 150000
+#define create_keeping_context(parent, name, size) GenerationContextCreate(parent, name, size, size, size)
+#else
+#define create_keeping_context(parent, name, size) AllocSetContextCreate(parent, name, 0, 64 * 1024, ALLOCSET_DEFAULT_MAXSIZE)
+#endif
+
 /*
  * Up to 14 every custom scan was taken to be able to project; 15 asks, and has
  * the other name for the reservation of a prefix.

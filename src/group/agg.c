@@ -221,11 +221,10 @@ rollup_of_datum(Datum datum)
 
 /* The columns are copied, and may be changed after. */
 static GroupColumns *
-rollup_add_group(ExpandedRollup *rollup, const RolloutGroup *value)
+rollup_add_group(ExpandedRollup *rollup, Datum value)
 {
 	MemoryContext old = MemoryContextSwitchTo(rollup->header.eoh_context);
 	GroupColumns *group;
-	RolloutGroup *copy;
 
 	if (rollup->n_groups == rollup->n_room)
 	{
@@ -234,9 +233,7 @@ rollup_add_group(ExpandedRollup *rollup, const RolloutGroup *value)
 			palloc(rollup->n_room * sizeof(GroupColumns));
 	}
 	group = &rollup->groups[rollup->n_groups];
-	copy = palloc(VARSIZE(value));
-	copy_large(copy, value, VARSIZE(value));
-	group_open(copy, group);
+	group_open((RolloutGroup *) PG_DETOAST_DATUM_COPY(value), group);
 	rollup->n_groups++;
 	MemoryContextSwitchTo(old);
 	return group;
@@ -266,7 +263,7 @@ rollup_add_datum(ExpandedRollup *rollup, Datum datum)
 		group_builder_add_builder(rollup->builder, other->builder);
 	}
 	else
-		rollup_add_group(rollup, (RolloutGroup *) PG_DETOAST_DATUM(datum));
+		rollup_add_group(rollup, datum);
 }
 
 /* The state of a call of rollup or history_agg: that of the calls before, or a new one with theirs. */
@@ -319,7 +316,7 @@ stepadv_history_merge(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(EOHPGetRWDatum(&rollup->header));
 	rollup_forget_flat(rollup);
-	group = rollup_add_group(rollup, (RolloutGroup *) PG_GETARG_VARLENA_P(1));
+	group = rollup_add_group(rollup, PG_GETARG_DATUM(1));
 	old = MemoryContextSwitchTo(rollup->header.eoh_context);
 	if (!PG_ARGISNULL(2))
 	{

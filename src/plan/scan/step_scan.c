@@ -168,8 +168,11 @@ begin_columns(StepScanState *scan, const CustomScan *plan)
 		node->ps.ExecProcNode = gives_one_number(scan) ? execute_number_scan : execute_bare_scan;
 }
 
-/* What a group of some hundred steps takes: kept from one to the next, where smaller blocks would be freed and be had again. */
-#define USUAL_SIZE ((Size) 64 * 1024)
+/*
+ * What a group of some thousand steps takes, with its history.  It is kept from one group to the next: of columns that were
+ * freed and had again the server would spend half its time on page faults.
+ */
+#define USUAL_SIZE ((Size) 4 * 1024 * 1024)
 
 static void
 begin_step_scan(CustomScanState *node, EState *estate, int eflags)
@@ -181,7 +184,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags & ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
 	begin_functions(scan, plan);
 	begin_columns(scan, plan);
-	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", USUAL_SIZE, USUAL_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
+	scan->memory = create_keeping_context(estate->es_query_cxt, "step scan", USUAL_SIZE);
 }
 
 /* ----------
