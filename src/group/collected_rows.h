@@ -49,6 +49,14 @@ struct GroupBuilder
 /* What the first row is encoded against. */
 static const StepRow row_before_first = {0};
 
+/* Have all rows the six columns of every value and no other? */
+static inline bool
+has_plain_rows(const GroupBuilder *builder)
+{
+	return builder->parts == 0 && builder->n_rewards == 0 && builder->n_steps == builder->n_rows &&
+		(builder->lacking & (NULL_STATE | NULL_ACTION)) == 0;
+}
+
 /* Rollout rows sort before the steps of their rollout. */
 static inline int
 compare_rows(const StepRow *a, const StepRow *b)

@@ -7,7 +7,6 @@
 #include "arrays.h"
 #include "group/mixed_rollouts.h"
 #include "group/repeated_rows.h"
-#include "group/whole_rollouts.h"
 
 /* Columns of a value being built, through which they may be written. */
 #define WRITABLE(type, column) ((type *) (column))
@@ -269,46 +268,6 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 	}
 }
 
-/* Rows of rollouts that came whole. */
-static void
-fill_whole_rollouts(const WholeRollouts *whole, const GroupColumns *group)
-{
-	int64		rollout = -1;
-	uint32		step = 0;
-
-	for (const RowRun *run = whole->runs; run < whole->runs + whole->n_runs; run++)
-	{
-		Size		n = run->n_rows;
-		uint32		first = run->first;
-
-		if (rollout < 0 || run->rollout_id != run[-1].rollout_id)
-			begin_rollout(group, ++rollout, run->rollout_id);
-		WRITABLE(uint32, group->n_rollout_steps)[rollout] += n;
-		WRITABLE(uint8, group->success)[rollout] = Max(group->success[rollout], run->success);
-		copy_large(WRITABLE(int64, group->step_id) + step, whole->step_id + first, n * sizeof(int64));
-		copy_large(WRITABLE(int32, group->step_no) + step, whole->step_no + first, n * sizeof(int32));
-		copy_large(WRITABLE(int64, group->state) + step, whole->state + first, n * sizeof(int64));
-		copy_large(WRITABLE(int64, group->action) + step, whole->action + first, n * sizeof(int64));
-		copy_large(WRITABLE(double, group->reward) + step, whole->reward + first, n * sizeof(double));
-		step += n;
-	}
-}
-
-static RolloutGroup *
-finish_whole_rollouts(const GroupBuilder *builder, WholeRollouts *whole)
-{
-	GroupShape	shape = {
-		whole->n_rollouts, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
-	};
-	GroupColumns group;
-	RolloutGroup *datum = group_allocate(&shape, &group);
-
-	fill_whole_rollouts(whole, &group);
-	free_whole_rollouts(whole);
-	group_seal(datum);
-	return datum;
-}
-
 static void
 begin_mixed_rollouts(const MixedRollouts *mixed, const GroupColumns *group)
 {
@@ -381,7 +340,6 @@ RolloutGroup *
 group_builder_finish(const GroupBuilder *builder)
 {
 	MixedRollouts mixed;
-	WholeRollouts whole;
 	OrderedRows rows;
 	GroupShape	shape;
 	GroupColumns group;
@@ -389,8 +347,6 @@ group_builder_finish(const GroupBuilder *builder)
 
 	if (find_mixed_rollouts(builder, &mixed) && (datum = finish_mixed_rollouts(builder, &mixed)) != NULL)
 		return datum;
-	if (collect_whole_rollouts(builder, &whole))
-		return finish_whole_rollouts(builder, &whole);
 	begin_ordered_rows(&rows, builder);
 	shape = finished_shape(builder, &rows);
 	datum = group_allocate(&shape, &group);

@@ -244,14 +244,6 @@ version_of_shape(const GroupShape *shape)
 	return is_old ? 1 : (shape->has & ~HAS_VERSION_2) == 0 ? 2 : GROUP_VERSION;
 }
 
-uint8
-group_version(const GroupColumns *group)
-{
-	GroupShape	shape = shape_of_columns(group);
-
-	return version_of_shape(&shape);
-}
-
 static void
 write_header(RolloutGroup *datum, const GroupShape *shape)
 {
@@ -417,9 +409,7 @@ check_finite(const double *column, uint64 count, const char *name, int sqlerrcod
 	}
 }
 
-/*
- * What the builder guarantees and the estimators rely on.  Costs one pass.
- */
+/* Costs one pass. */
 void
 group_check(const GroupColumns *group, int sqlerrcode)
 {

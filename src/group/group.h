@@ -158,16 +158,12 @@ extern RolloutGroup *group_copy(const GroupColumns *group, GroupColumns *copy);
 extern RolloutGroup *group_copy_without(const GroupColumns *group, uint32 rollout);	/* sealed */
 extern void group_seal(RolloutGroup *datum);
 
-/* A value from outside as it would have been made here: itself, or a copy. */
-extern RolloutGroup *group_tidied(RolloutGroup *datum, const GroupColumns *group);
+/* What the builder guarantees and the estimators rely on: of a value from outside, an error unless it holds. */
 extern void group_check(const GroupColumns *group, int sqlerrcode);
 extern uint64 group_size(const GroupShape *shape);
 
 /* The same, or an error if that is more than a value may be. */
 extern Size checked_group_size(const GroupShape *shape);
-
-/* The version that a value with these columns is written as. */
-extern uint8 group_version(const GroupColumns *group);
 
 /*
  * A value as the estimators see it: of unit step its columns as they are, of

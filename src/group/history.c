@@ -25,7 +25,7 @@
 
 #include "arrays.h"
 #include "estimators/identity.h"
-#include "group/group.h"
+#include "group/builder.h"
 #include "hash.h"
 #include "parameters.h"
 
@@ -224,7 +224,7 @@ stepadv_history_states(PG_FUNCTION_ARGS)
 	if (calls.nulls != NULL)
 	{
 		group_open(result, &copy);
-		result = group_tidied(result, &copy);
+		result = group_rebuilt(&copy);
 	}
 	PG_RETURN_POINTER(result);
 }

@@ -23,7 +23,7 @@ checked(struct varlena *value, int sqlerrcode)
 
 	group_open_input(datum, &group, sqlerrcode);
 	group_check(&group, sqlerrcode);
-	return group_tidied(datum, &group);
+	return datum;
 }
 
 RolloutGroup *

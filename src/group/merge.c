@@ -91,7 +91,8 @@ add_rollout_row(GroupBuilder *builder, const GroupColumns *group, uint32 rollout
 static inline void
 take_wide_step(const GroupColumns *group, uint32 step, StepRow *row)
 {
-	row->next_state = group->next_state ? group->next_state[step] : 0;
+	/* What is under a null bit nobody reads, and is not handed on. */
+	row->next_state = group->next_state && (row->nulls & NULL_NEXT_STATE) == 0 ? group->next_state[step] : 0;
 	row->value = group->value ? group->value[step] : NAN;
 	row->turn_reward = group->turn_reward ? group->turn_reward[step] : NAN;
 	row->cost = group->cost ? group->cost[step] : NAN;
@@ -154,6 +155,15 @@ group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint
 		group_builder_add(builder, row);
 	}
 	CHECK_FOR_INTERRUPTS();
+}
+
+RolloutGroup *
+group_rebuilt(const GroupColumns *group)
+{
+	GroupBuilder *builder = group_builder_create(CurrentMemoryContext);
+
+	group_builder_add_columns(builder, group);
+	return group_builder_finish(builder);
 }
 
 /* What combining and rollup do. */

@@ -18,7 +18,6 @@
 
 #include "compat.h"
 #include "group/mixed_rollouts.h"
-#include "group/whole_rollouts.h"
 
 #define MIN_ROLLOUTS 32
 
@@ -99,14 +98,11 @@ take_turn(MixedRollouts *mixed, rollout_number_hash *numbers, MixedRollout *befo
 	return &mixed->rollout[number];
 }
 
-/*
- * A step of a rollout that comes after a later one.  False: rows are to be put in order in another
- * way, as one is there twice, or rollouts came whole, or nearly so.
- */
+/* A step of a rollout that comes after a later one.  False: it is there twice, and rows are to be put in order in another way. */
 static pg_noinline bool
-note_disorder(const GroupBuilder *builder, MixedRollouts *mixed, MixedRollout *rollout, const StepRow *row)
+note_disorder(MixedRollouts *mixed, MixedRollout *rollout, const StepRow *row)
 {
-	if (row->step_no == rollout->last_step_no || comes_whole(builder))
+	if (row->step_no == rollout->last_step_no)
 		return false;
 	rollout->in_order = mixed->in_order = false;
 	return true;
@@ -128,7 +124,7 @@ count_turns(const GroupBuilder *builder, MixedRollouts *mixed, rollout_number_ha
 			bytes = decode_plain_step(bytes, &row, &row);
 			if (rollout == NULL || row.rollout_id != rollout->rollout_id)
 				rollout = take_turn(mixed, numbers, rollout, row.rollout_id, turn++);
-			if (rollout->n_rows > 0 && row.step_no <= rollout->last_step_no && !note_disorder(builder, mixed, rollout, &row))
+			if (rollout->n_rows > 0 && row.step_no <= rollout->last_step_no && !note_disorder(mixed, rollout, &row))
 				return false;
 			rollout->last_step_no = row.step_no;
 			rollout->n_rows++;
