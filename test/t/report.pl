@@ -92,6 +92,7 @@ is($browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")
 is($browser->evaluate(q{(() => { const row = [...document.querySelectorAll("tr")].find((r) => r.cells[0].textContent === "walk"); return [...row.cells].map((c) => c.textContent).join("|"); })()}),
 	$node->safe_psql('postgres', q(SELECT concat_ws('|', 'walk', count(*), count(ok), round(100.0 * count(*) FILTER (WHERE NOT ok) / count(ok)) || ' %') FROM rl.steps WHERE tool = 'walk')),
 	'errors are a share of the calls whose result is known');
+until_true(q{[...document.querySelectorAll("svg[aria-label*='error, by tool'] [aria-label=bar] rect")].length > 0});
 is($browser->evaluate(q{(() => {
 	const chart = [...document.querySelectorAll("svg")].find((s) => /error, by tool/.test(s.getAttribute("aria-label")));
 	const whole = chart.getAttribute("width") - 160 - 20;
