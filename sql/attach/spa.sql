@@ -6,6 +6,7 @@ CREATE FUNCTION stepadv_internal.spa_expressions(a stepadv_internal.attached, al
 	OUT grounded text, OUT fused text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET extra_float_digits = 1
 AS $$
 DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa'::text);

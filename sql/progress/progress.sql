@@ -18,102 +18,58 @@ COMMENT ON FUNCTION stepadv.hash_features_sparse(text[], integer, integer) IS
 
 -- Models
 
-CREATE TYPE stepadv.progress_model;
-CREATE FUNCTION stepadv_internal.progress_model_in(cstring) RETURNS stepadv.progress_model
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_in';
-CREATE FUNCTION stepadv_internal.progress_model_out(stepadv.progress_model) RETURNS cstring
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_out';
-CREATE FUNCTION stepadv_internal.progress_model_recv(internal) RETURNS stepadv.progress_model
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_recv';
-CREATE FUNCTION stepadv_internal.progress_model_send(stepadv.progress_model) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_varlena_send';
--- Weights do not compress: trying would cost time at every read.
-CREATE TYPE stepadv.progress_model (
-	INPUT = stepadv_internal.progress_model_in, OUTPUT = stepadv_internal.progress_model_out,
-	RECEIVE = stepadv_internal.progress_model_recv, SEND = stepadv_internal.progress_model_send,
-	INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = external
+CREATE TYPE stepadv.progress_model AS (
+	loss text, lambda float8, intercept float8, weights float8[], places integer[], n_rollouts bigint, n_steps bigint
 );
 COMMENT ON TYPE stepadv.progress_model IS
-'an estimator of progress (SPA): kind, loss, weights, intercept, lambda, the number of rollouts and steps it was '
-'fitted on; text form JSON, binary form little-endian, both lossless';
-
-CREATE TYPE stepadv.progress_score AS (
-	rollouts bigint, steps bigint, mse float8, r2 float8, rank_correlation float8, calibration_error float8
-);
-COMMENT ON TYPE stepadv.progress_score IS
-'how well contributions add up to outcomes, by rollout: mean squared error (SPA''s loss), R2 (NULL: all outcomes '
-'equal), Spearman''s rank correlation (NULL: one of the two does not vary), mean distance of mean outcome and '
-'mean sum over the tenths of the rollouts in the order of their sums';
+'a linear estimator of progress (SPA), made by progress_fit: loss, squared or logistic; lambda of the ridge; '
+'intercept, once per rollout; weights of the features; places, ascending, of sparse ones, else empty; how many '
+'rollouts and steps it was fitted on';
 
 -- Fitting
 
-CREATE FUNCTION stepadv_internal.progress_fit_trans(stepadv_internal.aggregate_state, bigint, real[], float8, float8)
-RETURNS stepadv_internal.aggregate_state
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, real[], float8, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_trans';
-CREATE FUNCTION stepadv_internal.progress_fit_trans(stepadv_internal.aggregate_state, bigint, real[], float8, float8,
-	text)
-RETURNS stepadv_internal.aggregate_state
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, real[], float8, float8, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_trans';
-CREATE FUNCTION stepadv_internal.progress_fit_trans(stepadv_internal.aggregate_state, bigint, integer[], real[],
-	float8, float8)
-RETURNS stepadv_internal.aggregate_state
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, integer[], real[], float8, float8)
+RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_sparse_trans';
-CREATE FUNCTION stepadv_internal.progress_fit_trans(stepadv_internal.aggregate_state, bigint, integer[], real[],
-	float8, float8, text)
-RETURNS stepadv_internal.aggregate_state
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, integer[], real[], float8, float8, text)
+RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_sparse_trans';
-CREATE FUNCTION stepadv_internal.progress_combine(stepadv_internal.aggregate_state, stepadv_internal.aggregate_state)
-RETURNS stepadv_internal.aggregate_state
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_combine';
-CREATE FUNCTION stepadv_internal.progress_fit_final(stepadv_internal.aggregate_state) RETURNS stepadv.progress_model
+CREATE FUNCTION stepadv_internal.progress_fit_final(internal) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_final';
-CREATE FUNCTION stepadv_internal.progress_quality_trans(stepadv_internal.aggregate_state, bigint, float8, float8)
-RETURNS stepadv_internal.aggregate_state
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_quality_trans';
-CREATE FUNCTION stepadv_internal.progress_quality_final(stepadv_internal.aggregate_state) RETURNS stepadv.progress_score
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_final';
 
 DO $$
 DECLARE f regprocedure;
 BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
-		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname ~ '^progress_(fit_trans|combine|fit_final|quality_trans|quality_final)$'
+		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace AND proname ~ '^progress_fit_(trans|final)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
-	END LOOP;
-	FOR f IN
-		SELECT oid FROM pg_catalog.pg_proc
-		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname ~ '^progress_model_(in|out|recv|send)$'
-	LOOP
-		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'type support');
 	END LOOP;
 END $$;
 
 CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8) (
-	SFUNC = stepadv_internal.progress_fit_trans, STYPE = stepadv_internal.aggregate_state, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.progress_combine, PARALLEL = SAFE
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8,
 	loss text) (
-	SFUNC = stepadv_internal.progress_fit_trans, STYPE = stepadv_internal.aggregate_state, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.progress_combine, PARALLEL = SAFE
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8,
 	lambda float8) (
-	SFUNC = stepadv_internal.progress_fit_trans, STYPE = stepadv_internal.aggregate_state, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.progress_combine, PARALLEL = SAFE
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8,
 	lambda float8, loss text) (
-	SFUNC = stepadv_internal.progress_fit_trans, STYPE = stepadv_internal.aggregate_state, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.progress_combine, PARALLEL = SAFE
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) IS
 'aggregate over steps in any order: c(s,a) = w x that minimises the mean over rollouts of (b + sum of c - outcome)^2 '
@@ -158,16 +114,6 @@ COMMENT ON FUNCTION stepadv.progress_outcome(stepadv.progress_model, float8) IS
 'the outcome of a rollout as the model sees it, of the sum of its steps'' contributions: the intercept is added; of a '
 'logistic model it is the probability; NULL for NULL';
 
-CREATE AGGREGATE stepadv.progress_quality(rollout_id bigint, contribution float8, outcome float8) (
-	SFUNC = stepadv_internal.progress_quality_trans, STYPE = stepadv_internal.aggregate_state, SSPACE = 16384,
-	FINALFUNC = stepadv_internal.progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.progress_combine, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE stepadv.progress_quality(bigint, float8, float8) IS
-'a row per step or per rollout, in any order: how well contributions, from any source, add up to the outcomes of '
-'their rollouts, see type progress_score; rollouts without an outcome are left out; NULL over none; error on a '
-'NULL, NaN or infinite contribution, on two outcomes of a rollout';
-
 CREATE FUNCTION stepadv.progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_fold';
@@ -200,7 +146,7 @@ AS $$
 DECLARE
 	model stepadv.progress_model;
 BEGIN
-	SELECT m.model INTO model FROM stepadv.progress_models m WHERE m.name = user_model.name;
+	SELECT (m.model).* INTO model FROM stepadv.progress_models m WHERE m.name = user_model.name;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'there is no progress model %', quote_literal(user_model.name)
 			USING ERRCODE = 'undefined_object', HINT = 'Models are rows of the table progress_models.';

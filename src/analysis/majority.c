@@ -23,11 +23,49 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "analysis/binomial.h"
 #include "analysis/majority.h"
 
-/* So many take some milliseconds; of more than that another way is the shorter one. */
-#define MANY_TERMS 4e6
+/*
+ * That x of m are drawn, each with probability p, for x from 0 to last.  Terms from the mode
+ * outwards, divided by their sum, so that nothing is lost.
+ */
+static void
+binomial_probabilities(int64 m, double p, int64 last, double *probability)
+{
+	int64		mode = Min((int64) floor((m + 1) * p), m);
+	double		odds = p / (1 - p);
+	double		sum = 1;
+	double		term = 1;
+
+	for (int64 x = 0; x <= last; x++)
+		probability[x] = 0;
+	if (mode <= last)
+		probability[mode] = 1;
+	for (int64 x = mode; x > 0 && term > 0; x--)
+	{
+		term *= (double) x / ((double) (m - x + 1) * odds);
+		if ((x & 0xFFFF) == 0)
+			CHECK_FOR_INTERRUPTS();
+		sum += term;
+		if (x - 1 <= last)
+			probability[x - 1] = term;
+	}
+	term = 1;
+	for (int64 x = mode; x < m && term > 0; x++)
+	{
+		term *= (double) (m - x) * odds / (double) (x + 1);
+		if ((x & 0xFFFF) == 0)
+			CHECK_FOR_INTERRUPTS();
+		sum += term;
+		if (x + 1 <= last)
+			probability[x + 1] = term;
+	}
+	for (int64 x = 0; x <= last; x++)
+		probability[x] /= sum;
+}
+
+/* Of the draws that are counted at once: two numbers each, 256 MB together. */
+#define MOST_DRAWS (16 * 1024 * 1024)
 
 /* Of the draws with one number of votes to win: [t * (k + 1) + s]. */
 typedef struct Draws
@@ -103,17 +141,6 @@ add_wins(const Draws *draws, const double *silent, int64 n_silent, Wins *wins)
 	}
 }
 
-/* About how many terms add_answer adds, in all. */
-static double
-number_of_terms(const Answer *answers, int64 n_answers, int32 k)
-{
-	double		votes = 0;
-
-	for (int64 j = 0; j < n_answers; j++)
-		votes += (double) Min(answers[j].votes, (int64) k);
-	return votes * k * k;
-}
-
 double
 majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 {
@@ -126,8 +153,6 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 	Wins		wins = {0, 0};
 	Draws		draws = {.k = k};
 
-	if (number_of_terms(answers, n_answers, k) > MANY_TERMS)
-		return majority_right_on_circle(answers, n_answers, n_silent, k);
 	for (int64 j = 0; j < n_answers; j++)
 	{
 		n += answers[j].votes;
@@ -142,6 +167,12 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 		binomial_probabilities(answers[j].votes, p, Min(answers[j].votes, (int64) k), of[j]);
 		nobody *= of[j][0];
 	}
+	if ((Min((int64) k, n_answers) + 1) * ((int64) k + 1) > MOST_DRAWS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("draws of %d of " INT64_FORMAT " rollouts with " INT64_FORMAT " different answers are too many to count",
+						k, n, n_answers),
+				 errhint("Use a smaller k.")));
 	draws.probability = ALLOCATE_ARRAY(double, (Min((int64) k, n_answers) + 1) * ((int64) k + 1));
 	draws.rightness = ALLOCATE_ARRAY(double, (Min((int64) k, n_answers) + 1) * ((int64) k + 1));
 	for (int64 v = 1; v <= Min(most_votes, (int64) k); v++)

@@ -21,7 +21,4 @@ typedef struct Answer
  */
 extern double majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k);
 
-/* The same of answers by votes, ascending, in a time that grows with little more than k times the numbers of votes there are, to about 1e-12. */
-extern double majority_right_on_circle(const Answer *answers, int64 n_answers, int64 n_silent, int32 k);
-
 #endif							/* STEPADV_SUCCESS_MAJORITY_H */

@@ -10,7 +10,6 @@
 
 #include "progress/features.h"
 #include "progress/kernels.h"
-#include "progress/value.h"
 
 static const char *
 of_rollout(const int64 *rollout_id)

@@ -9,6 +9,9 @@
 
 #include "utils/array.h"
 
+/* Places of sparse features count from 1; so many are a table of 128 MB at most. */
+#define MOST_PLACES 16777216
+
 typedef struct Features
 {
 	const float *x;

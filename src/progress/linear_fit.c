@@ -14,7 +14,6 @@
 #include "arrays.h"
 #include "progress/kernels.h"
 #include "progress/linear_fit.h"
-#include "progress/predict.h"
 #include "sum.h"
 
 /* Up to here the sums of products are quicker than conjugate gradients, and exact. */
@@ -169,25 +168,17 @@ solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
 	pfree(next);
 }
 
-ProgressModel *
+ProgressModel
 fit_linear(const FitRows *rows, const LinearFit *fit)
 {
 	double	   *weight = ALLOCATE_ZEROED_ARRAY(double, rows->dimension + 1);
-	ProgressModel *model;
 
 	if (fit->loss == LOSS_LOGISTIC)
 		solve_logistic(rows, fit, weight);
 	else
 		solve_least_squares(&(LeastSquares) {rows, NULL, NULL, fit->lambda}, weight);
-	model = progress_allocate(rows->place == NULL ? PROGRESS_LINEAR : PROGRESS_SPARSE, rows->dimension);
-	model->flags = fit->loss == LOSS_LOGISTIC ? PROGRESS_LOGISTIC : 0;
-	model->n_rollouts = (int64) rows->n;
-	model->n_steps = rows->n_steps;
-	model->numbers[MODEL_LAMBDA] = fit->lambda;
-	model->numbers[MODEL_INTERCEPT] = weight[rows->dimension];
-	memcpy(model->numbers + MODEL_WEIGHTS, weight, rows->dimension * sizeof(double));
-	for (int i = 0; i < rows->dimension && rows->place != NULL; i++)
-		model->numbers[MODEL_PLACES(model) + i] = rows->place[i];
-	pfree(weight);
-	return model;
+	return (ProgressModel) {
+		.logistic = fit->loss == LOSS_LOGISTIC, .lambda = fit->lambda, .intercept = weight[rows->dimension],
+		.n = rows->dimension, .weight = weight, .place = rows->place, .n_rollouts = (int64) rows->n, .n_steps = rows->n_steps
+	};
 }

@@ -6,7 +6,7 @@
 #define STEPADV_LINEAR_FIT_H
 
 #include "progress/least_squares.h"
-#include "progress/value.h"
+#include "progress/model.h"
 
 /* In the order of the words of LOSS_PARAMETER. */
 typedef enum Loss
@@ -17,14 +17,13 @@ typedef enum Loss
 
 #define LOSS_PARAMETER CHOICE_PARAMETER("loss", "squared", "logistic")
 
-/* Kept in states of aggregates; no padding. */
 typedef struct LinearFit
 {
 	double		lambda;
-	int64		loss;			/* Loss */
+	Loss		loss;
 } LinearFit;
 
-/* A model in native form of at least one row. */
-extern ProgressModel *fit_linear(const FitRows *rows, const LinearFit *fit);
+/* A model of at least one row. */
+extern ProgressModel fit_linear(const FitRows *rows, const LinearFit *fit);
 
 #endif							/* STEPADV_LINEAR_FIT_H */

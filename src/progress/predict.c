@@ -12,20 +12,12 @@
 
 #include "progress/features.h"
 #include "progress/kernels.h"
-#include "progress/predict.h"
-#include "progress/value.h"
+#include "progress/model.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_predict);
 PG_FUNCTION_INFO_V1(stepadv_progress_predict_sparse);
 PG_FUNCTION_INFO_V1(stepadv_progress_predict_or_nan);
 PG_FUNCTION_INFO_V1(stepadv_progress_outcome);
-
-/* Of as many features as the model has; NaN or infinity where not all of them are finite. */
-static double
-contribution_of(const ProgressModel *model, const Features *features)
-{
-	return features_dot(model->numbers + MODEL_WEIGHTS, features->x, features->n);
-}
 
 double
 logistic(double log_odds)
@@ -47,16 +39,16 @@ contribution_of_array(const ProgressModel *model, ArrayType *array)
 	Features	features = features_open(array, NULL);
 	double		contribution;
 
-	if (model->kind == PROGRESS_SPARSE)
+	if (model->place != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("the model is of sparse features, these are dense"),
 				 errhint("Give their places and weights.")));
-	if (features.n != (int) model->dimension)
+	if (features.n != model->n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("features have %d elements, the model expects %u", features.n, model->dimension)));
-	contribution = contribution_of(model, &features);
+				 errmsg("features have %d elements, the model expects %d", features.n, model->n)));
+	contribution = features_dot(model->weight, features.x, features.n);
 	if (unlikely(!isfinite(contribution)))
 	{
 		if (!features_finite(features.x, features.n))
@@ -70,27 +62,25 @@ contribution_of_array(const ProgressModel *model, ArrayType *array)
 static double
 sparse_dot(const ProgressModel *model, const SparseFeatures *features)
 {
-	const double *weight = model->numbers + MODEL_WEIGHTS;
-	const double *place = model->numbers + MODEL_PLACES(model);
-	uint32		low = 0;
+	int			low = 0;
 	double		sum = 0;
 
 	for (int i = 0; i < features->n; i++)
 	{
-		uint32		high = model->dimension;
+		int			high = model->n;
 
 		while (low < high)
 		{
-			uint32		middle = low + (high - low) / 2;
+			int			middle = low + (high - low) / 2;
 
-			if (place[middle] < features->place[i])
+			if (model->place[middle] < features->place[i])
 				low = middle + 1;
 			else
 				high = middle;
 		}
 		/* A feature that no rollout of the fit had weighs nothing. */
-		if (low < model->dimension && place[low] == features->place[i])
-			sum += weight[low] * features->weight[i];
+		if (low < model->n && model->place[low] == features->place[i])
+			sum += model->weight[low] * features->weight[i];
 	}
 	return sum;
 }
@@ -102,11 +92,11 @@ dense_dot(const ProgressModel *model, const SparseFeatures *features)
 
 	for (int i = 0; i < features->n; i++)
 	{
-		if (features->place[i] > (int64) model->dimension)
+		if (features->place[i] > model->n)
 			ereport(ERROR,
 					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-					 errmsg("features have place %d, the model expects %u elements", features->place[i], model->dimension)));
-		sum += model->numbers[MODEL_WEIGHTS + features->place[i] - 1] * features->weight[i];
+					 errmsg("features have place %d, the model expects %d elements", features->place[i], model->n)));
+		sum += model->weight[features->place[i] - 1] * features->weight[i];
 	}
 	return sum;
 }
@@ -115,10 +105,9 @@ dense_dot(const ProgressModel *model, const SparseFeatures *features)
 Datum
 stepadv_progress_predict_sparse(PG_FUNCTION_ARGS)
 {
-	const ProgressModel *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
+	const ProgressModel *model = progress_model_argument(fcinfo);
 	SparseFeatures features = sparse_features_open(PG_GETARG_ARRAYTYPE_P(1), PG_GETARG_ARRAYTYPE_P(2), NULL);
-
-	double		contribution = model->kind == PROGRESS_SPARSE ? sparse_dot(model, &features) : dense_dot(model, &features);
+	double		contribution = model->place != NULL ? sparse_dot(model, &features) : dense_dot(model, &features);
 
 	if (unlikely(!isfinite(contribution)))
 		refuse_overflow();
@@ -129,7 +118,7 @@ stepadv_progress_predict_sparse(PG_FUNCTION_ARGS)
 Datum
 stepadv_progress_predict(PG_FUNCTION_ARGS)
 {
-	const ProgressModel *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
+	const ProgressModel *model = progress_model_argument(fcinfo);
 
 	PG_RETURN_FLOAT8(contribution_of_array(model, PG_GETARG_ARRAYTYPE_P(1)));
 }
@@ -138,16 +127,15 @@ stepadv_progress_predict(PG_FUNCTION_ARGS)
 Datum
 stepadv_progress_predict_or_nan(PG_FUNCTION_ARGS)
 {
-	const ProgressModel *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
+	const ProgressModel *model = progress_model_argument(fcinfo);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
 	Features	features;
 	double		contribution;
 
-	if (model->kind == PROGRESS_SPARSE || ARR_NDIM(array) != 1 || array_contains_nulls(array) ||
-		ARR_DIMS(array)[0] != (int) model->dimension)
+	if (model->place != NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != model->n)
 		PG_RETURN_FLOAT8(NAN);
 	features = features_open(array, NULL);
-	contribution = contribution_of(model, &features);
+	contribution = features_dot(model->weight, features.x, features.n);
 	PG_RETURN_FLOAT8(isfinite(contribution) ? contribution : NAN);
 }
 
@@ -155,10 +143,10 @@ stepadv_progress_predict_or_nan(PG_FUNCTION_ARGS)
 Datum
 stepadv_progress_outcome(PG_FUNCTION_ARGS)
 {
-	const ProgressModel *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
-	double		outcome = model->numbers[MODEL_INTERCEPT] + PG_GETARG_FLOAT8(1);
+	const ProgressModel *model = progress_model_argument(fcinfo);
+	double		outcome = model->intercept + PG_GETARG_FLOAT8(1);
 
-	if ((model->flags & PROGRESS_LOGISTIC) != 0)
+	if (model->logistic)
 		outcome = logistic(outcome);
 	PG_RETURN_FLOAT8(outcome);
 }

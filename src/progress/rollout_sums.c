@@ -11,14 +11,11 @@
 #include <math.h>
 
 #include "common/hashfn.h"
-#include "libpq/pqformat.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "arrays.h"
 #include "progress/kernels.h"
 #include "progress/rollout_sums.h"
-#include "progress/value.h"
 
 #define SH_PREFIX rollout_sum
 #define SH_ELEMENT_TYPE RolloutSum
@@ -57,7 +54,7 @@ struct RolloutSums
 {
 	MemoryContext context;
 	rollout_sum_hash *table;
-	int			dimension;		/* of dense features, SPARSE_DIMENSION or NO_FEATURES; 0: no step yet */
+	int			dimension;		/* of dense features, or SPARSE_DIMENSION; 0: no step yet */
 	int64		first_rollout;	/* that set it */
 
 	/* Features, of which the last n_waiting do not know their rollout yet. */
@@ -107,7 +104,6 @@ find_rollout(RolloutSums *sums, int64 rollout_id)
 	{
 		rollout->n_steps = 0;
 		rollout->outcome = NAN;
-		rollout->contribution = 0;
 		rollout->number = sums->table->members - 1;
 	}
 	return rollout;
@@ -126,18 +122,6 @@ rollout_sum_judge(RolloutSum *rollout, double outcome)
 						rollout->rollout_id, Min(rollout->outcome, outcome), Max(rollout->outcome, outcome)),
 				 errhint("Give the outcome of the whole rollout on each of its rows, or on one and NULL on the others; of rewards by step that is their sum over the rollout.")));
 	rollout->outcome = outcome;
-}
-
-void
-rollout_sums_contribution(RolloutSums *sums, int64 rollout_id, double contribution, double outcome)
-{
-	RolloutSum *rollout;
-
-	require_dimension(sums, rollout_id, NO_FEATURES);
-	rollout = find_rollout(sums, rollout_id);
-	rollout->n_steps++;
-	rollout->contribution += contribution;
-	rollout_sum_judge(rollout, outcome);
 }
 
 /* ----------
@@ -170,8 +154,7 @@ static void
 compact(RolloutSums *sums)
 {
 	settle(sums);
-	if (sums->dimension != NO_FEATURES)
-		sparse_sums_compact(&sums->features, sums->table->members);
+	sparse_sums_compact(&sums->features, sums->table->members);
 }
 
 /* Features were added that are of this rollout. */
@@ -212,7 +195,7 @@ rollout_sums_dense_step(RolloutSums *sums, int64 rollout_id, const Features *fea
 		weight[n] = features->x[i];
 		n += features->x[i] != 0;
 	}
-	sparse_sums_added(&sums->features, 0, n);
+	sparse_sums_added(&sums->features, n);
 	wait_for_rollout(sums, rollout_id, outcome);
 }
 
@@ -220,49 +203,6 @@ SparseSum
 rollout_sums_features(const RolloutSums *sums, const RolloutSum *rollout)
 {
 	return sparse_sums_of(&sums->features, rollout->number);
-}
-
-static void
-add_sum(RolloutSums *sums, const RolloutSums *others, const RolloutSum *other)
-{
-	RolloutSum *rollout = find_rollout(sums, other->rollout_id);
-	SparseSum	sum = rollout_sums_features(others, other);
-
-	require_dimension(sums, other->rollout_id, others->dimension);
-	rollout->n_steps += other->n_steps;
-	rollout->contribution += other->contribution;
-	if (sum.n > 0)
-	{
-		int32	   *place;
-		double	   *weight;
-
-		sparse_sums_make_room(&sums->features, sum.n, &place, &weight);
-		memcpy(place, sum.place, sum.n * sizeof(int32));
-		memcpy(weight, sum.weight, sum.n * sizeof(double));
-		sparse_sums_added(&sums->features, rollout->number, sum.n);
-	}
-	rollout_sum_judge(rollout, other->outcome);
-}
-
-void
-rollout_sums_merge(RolloutSums *sums, RolloutSums *other)
-{
-	rollout_sum_iterator i;
-	RolloutSum *rollout;
-
-	settle(sums);
-	compact(other);
-	/* Known to be needed: growing step by step would visit all again and again. */
-	if (sums->table->members == 0 && other->table->size > sums->table->size)
-		rollout_sum_grow(sums->table, other->table->size);
-	rollout_sum_start_iterate(other->table, &i);
-	while ((rollout = rollout_sum_iterate(other->table, &i)) != NULL)
-	{
-		add_sum(sums, other, rollout);
-		if (sparse_sums_are_due(&sums->features))
-			compact(sums);
-		CHECK_FOR_INTERRUPTS();
-	}
 }
 
 RolloutSum **
@@ -284,99 +224,4 @@ rollout_sums_judged(RolloutSums *sums, uint64 *n)
 		}
 	sort_rollout_sums(judged, *n);
 	return judged;
-}
-
-/* ----------
- * Between processes, of servers alike: numbers as they are
- * ----------
- */
-
-void
-rollout_sums_write(RolloutSums *sums, StringInfo bytes)
-{
-	Size		size;
-	rollout_sum_iterator i;
-	RolloutSum *rollout;
-
-	compact(sums);
-	size = (Size) sums->table->members * 6 * sizeof(int64) + sums->features.sums.n * (sizeof(int32) + sizeof(double));
-	if (size > MaxAllocSize - 1024)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("sums of features of " INT64_FORMAT " rollouts are too large to pass to another process",
-						(int64) sums->table->members),
-				 errhint("Set max_parallel_workers_per_gather to 0.")));
-	pq_sendint32(bytes, sums->dimension);
-	pq_sendint64(bytes, sums->first_rollout);
-	pq_sendint64(bytes, sums->table->members);
-	enlargeStringInfo(bytes, (int) size);
-	rollout_sum_start_iterate(sums->table, &i);
-	while ((rollout = rollout_sum_iterate(sums->table, &i)) != NULL)
-	{
-		SparseSum	sum = rollout_sums_features(sums, rollout);
-
-		appendBinaryStringInfo(bytes, (char *) &rollout->rollout_id, sizeof(int64));
-		appendBinaryStringInfo(bytes, (char *) &rollout->n_steps, sizeof(int64));
-		appendBinaryStringInfo(bytes, (char *) &rollout->outcome, sizeof(double));
-		appendBinaryStringInfo(bytes, (char *) &rollout->contribution, sizeof(double));
-		appendBinaryStringInfo(bytes, (char *) &sum.n, sizeof(uint32));
-		if (sum.n > 0)
-		{
-			appendBinaryStringInfo(bytes, (const char *) sum.place, (int) (sum.n * sizeof(int32)));
-			appendBinaryStringInfo(bytes, (const char *) sum.weight, (int) (sum.n * sizeof(double)));
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
-}
-
-/* Room for n of them is asked for once they are known to be there. */
-static bool
-read_features(RolloutSums *sums, const RolloutSum *rollout, StringInfo bytes)
-{
-	int32		most = sums->dimension > 0 ? sums->dimension : MOST_PLACES;
-	uint32		n;
-	int32	   *place;
-	double	   *weight;
-
-	pq_copymsgbytes(bytes, (char *) &n, sizeof(uint32));
-	if (n > (bytes->len - bytes->cursor) / (sizeof(int32) + sizeof(double)) || (n > 0 && sums->dimension == NO_FEATURES))
-		return false;
-	sparse_sums_make_room(&sums->features, n, &place, &weight);
-	pq_copymsgbytes(bytes, (char *) place, (int) (n * sizeof(int32)));
-	pq_copymsgbytes(bytes, (char *) weight, (int) (n * sizeof(double)));
-	for (uint32 i = 0; i < n; i++)
-		if (place[i] <= (i == 0 ? 0 : place[i - 1]) || place[i] > most)
-			return false;
-	sparse_sums_added(&sums->features, rollout->number, n);
-	return true;
-}
-
-bool
-rollout_sums_read(RolloutSums *sums, StringInfo bytes)
-{
-	int			dimension = (int32) pq_getmsgint(bytes, 4);
-	int64		first_rollout = pq_getmsgint64(bytes);
-	int64		n = pq_getmsgint64(bytes);
-	int64		least = 4 * sizeof(int64) + sizeof(uint32);
-
-	if (dimension == 0 || dimension < NO_FEATURES || dimension > MOST_PLACES || n < 0 ||
-		n > (bytes->len - bytes->cursor) / least)
-		return false;
-	sums->dimension = dimension;
-	sums->first_rollout = first_rollout;
-	for (int64 i = 0; i < n; i++)
-	{
-		int64		rollout_id;
-		RolloutSum *rollout;
-
-		pq_copymsgbytes(bytes, (char *) &rollout_id, sizeof(int64));
-		rollout = find_rollout(sums, rollout_id);
-		pq_copymsgbytes(bytes, (char *) &rollout->n_steps, sizeof(int64));
-		pq_copymsgbytes(bytes, (char *) &rollout->outcome, sizeof(double));
-		pq_copymsgbytes(bytes, (char *) &rollout->contribution, sizeof(double));
-		if (!read_features(sums, rollout, bytes))
-			return false;
-		CHECK_FOR_INTERRUPTS();
-	}
-	return true;
 }

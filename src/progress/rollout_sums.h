@@ -8,8 +8,6 @@
 #ifndef STEPADV_ROLLOUT_SUMS_H
 #define STEPADV_ROLLOUT_SUMS_H
 
-#include "lib/stringinfo.h"
-
 #include "progress/sparse_sums.h"
 
 typedef struct RolloutSum
@@ -17,7 +15,6 @@ typedef struct RolloutSum
 	int64		rollout_id;
 	int64		n_steps;
 	double		outcome;		/* NaN: not known yet */
-	double		contribution;	/* where contributions are summed */
 	uint32		number;			/* from 0 on, in the order in which rollouts came */
 	char		status;			/* of the hash table's slot */
 } RolloutSum;
@@ -33,25 +30,16 @@ extern RolloutSums *rollout_sums_create(MemoryContext context);
  */
 extern void rollout_sums_dense_step(RolloutSums *sums, int64 rollout_id, const Features *features, double outcome);
 extern void rollout_sums_sparse_step(RolloutSums *sums, int64 rollout_id, const SparseFeatures *features, double outcome);
-extern void rollout_sums_contribution(RolloutSums *sums, int64 rollout_id, double contribution, double outcome);
 
-extern void rollout_sums_merge(RolloutSums *sums, RolloutSums *other);
-
-/* That of dense features, or one of these. */
+/* That of dense features, or this. */
 extern int	rollout_sums_dimension(const RolloutSums *sums);
 
 #define SPARSE_DIMENSION (-1)
-#define NO_FEATURES (-2)		/* contributions */
 
 /* The judged rollouts in the order of their ids, so that nothing depends on that of the rows. */
 extern RolloutSum **rollout_sums_judged(RolloutSums *sums, uint64 *n);
 
 /* The summed features of one of them, without zeros of each step; valid until the next step. */
 extern SparseSum rollout_sums_features(const RolloutSums *sums, const RolloutSum *rollout);
-
-extern void rollout_sums_write(RolloutSums *sums, StringInfo bytes);
-
-/* Into sums of no step yet, of bytes that anybody may have made; false: write has not. */
-extern bool rollout_sums_read(RolloutSums *sums, StringInfo bytes);
 
 #endif							/* STEPADV_ROLLOUT_SUMS_H */

@@ -16,7 +16,6 @@
 
 #include "arrays.h"
 #include "progress/sparse_sums.h"
-#include "progress/value.h"
 
 #define ST_SORT sort_places
 #define ST_ELEMENT_TYPE int32
@@ -79,9 +78,9 @@ sparse_sums_make_room(SparseSums *sums, uint32 n, int32 **place, double **weight
 }
 
 void
-sparse_sums_added(SparseSums *sums, uint32 owner, uint32 n)
+sparse_sums_added(SparseSums *sums, uint32 n)
 {
-	sums->addend[sums->n_addends++] = (SparseAddend) {owner, n};
+	sums->addend[sums->n_addends++] = (SparseAddend) {0, n};
 	sums->log.n += n;
 	if (n > 0)
 		sums->most_place = Max(sums->most_place, sums->log.place[sums->log.n - 1]);
@@ -97,7 +96,7 @@ sparse_sums_add(SparseSums *sums, const SparseFeatures *features)
 	memcpy(place, features->place, features->n * sizeof(int32));
 	for (int i = 0; i < features->n; i++)
 		weight[i] = features->weight[i];
-	sparse_sums_added(sums, 0, features->n);
+	sparse_sums_added(sums, features->n);
 }
 
 bool

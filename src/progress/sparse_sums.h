@@ -59,9 +59,9 @@ extern void sparse_sums_init(SparseSums *sums, MemoryContext context);
 /* Features of an owner that is not known yet: addend n_addends - 1. */
 extern void sparse_sums_add(SparseSums *sums, const SparseFeatures *features);
 
-/* A sum of n entries, which the caller copies to place and weight and then tells of. */
+/* The same of up to n entries, which the caller writes to place and weight and then tells of. */
 extern void sparse_sums_make_room(SparseSums *sums, uint32 n, int32 **place, double **weight);
-extern void sparse_sums_added(SparseSums *sums, uint32 owner, uint32 n);
+extern void sparse_sums_added(SparseSums *sums, uint32 n);
 
 /* Whether so much was added that adding it up keeps all of the work, and the memory, linear. */
 extern bool sparse_sums_are_due(const SparseSums *sums);

@@ -88,7 +88,7 @@ scikit_rows()
 		return
 	fi
 	psql -qXAt -c "COPY (SELECT rollout_id, outcome, array_to_string(places, ' '), array_to_string(weights, ' ') FROM sparse) TO STDOUT" >"$work/sparse.tsv"
-	query "SELECT stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01) FROM sparse" >"$work/sparse.json"
+	query "SELECT to_json(stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01)) FROM sparse" >"$work/sparse.json"
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/scikit.py" "$work/sparse.tsv" "$work/sparse.json" 0.01 3 >"$work/scikit.out" ||
 		{ echo "   scikit-learn's rows are left out: the run failed"; say "scikit-learn was not measured: its run failed."; rm -f "$work/sparse.tsv"; return; }
 	rm -f "$work/sparse.tsv"

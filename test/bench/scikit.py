@@ -1,7 +1,7 @@
 """Ridge on sparse features in scikit-learn: python3 scikit.py STEPS MODEL LAMBDA RUNS
 
 STEPS: a line per step, tab-separated: rollout from 1 on, outcome, places from 1 on and weights with spaces between.
-MODEL: what progress_fit made of them, as text.  Writes a name and numbers a line: milliseconds of each run, with
+MODEL: what progress_fit made of them, as JSON.  Writes a name and numbers a line: milliseconds of each run, with
 everything in memory, and by how much the weights differ from the model's at most, relative to the largest.
 """
 import json

@@ -128,16 +128,15 @@ FROM (VALUES ('normalize_observation', '{text,letters,digits,blanks,shell}'::tex
 	('token_objective', '{numbers,reals}', 'SELECT token_objective(%1$s, %1$s, [mask], 1.5)'),
 	('broadcast', '{mask}', 'SELECT cardinality(broadcast(1.5, %s))'),
 	('step_lineage', '{lineage}', 'SELECT count(*) FROM step_lineage(%s)'),
-	('progress_predict', '{model}', 'SELECT sum(progress_predict(%s, array_fill(0.5::real, ARRAY[800]))) FROM generate_series(1, 100000)'),
-	('output of model', '{model}', 'SELECT length(%s::text), length(stepadv_internal.progress_model_send(%1$s))')
+	('progress_predict', '{model}', 'SELECT sum(progress_predict(%s, array_fill(0.5::real, ARRAY[800]))) FROM generate_series(1, 100000)')
 	) q (function, values, query), unnest(q.values) t;
 UPDATE asked SET query = spelled(query);
 
 -- Aggregates and window functions, over what is in the columns of rows.
 INSERT INTO asked (what, query)
 SELECT call, spelled(format('SELECT count(x) FROM (SELECT %s AS x FROM %s OFFSET 0) y', call, coalesce(rows, 'many')))
-FROM (VALUES ('best_at_k(reward, 4)', NULL), ('pass_at_k(success, 4)', NULL), ('pass_hat_k(success, 4)', NULL), ('maj_at_k((state % 100000)::text, success, 8)', NULL),
-	('maj_at_k((state % 20)::text, (state % 20) = 3, 64)', NULL),
+FROM (VALUES ('best_at_k(array_agg(reward), 4)', NULL), ('maj_at_k(array_agg((state % 100000)::text), array_agg(success), 8)', NULL),
+	('maj_at_k(array_agg((state % 20)::text), array_agg((state % 20) = 3), 64)', NULL),
 	('effective_sample_size(reward)', NULL),
 	('rollout_agg(step_id, rollout, n, state, action, reward)', NULL), ('rollout_agg(step_id, rollout, n, state, action, reward)', 'long'), ('rollout_agg(step_id, rollout, n, state, action, reward)', 'one'),
 	('rollout_agg(step_id, rollout, n, state, action, reward)', '(SELECT * FROM many ORDER BY hashint8(step_id)) many'),
@@ -149,7 +148,6 @@ FROM (VALUES ('best_at_k(reward, 4)', NULL), ('pass_at_k(success, 4)', NULL), ('
 	('progress_fit(rollout, ARRAY[reward, n, 1]::real[], rollout % 2, 0.1, ''logistic'')', 'many'),
 	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1)', 'many'),
 	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1, ''logistic'')', 'many'),
-	('progress_quality(rollout, reward, rollout % 2)', 'many'),
 	('repeat_penalty(state, 0.1) OVER w', 'many WINDOW w AS (PARTITION BY 1)'), ('repeat_penalty(state, 0.1, 100000) OVER w', 'many WINDOW w AS (PARTITION BY 1)'),
 	('repeat_penalty(state, 0.1) OVER w', 'many WINDOW w AS (PARTITION BY 1 ORDER BY step_id)'),
 	('whiten(reward) OVER w', 'many WINDOW w AS (PARTITION BY 1)'), ('whiten(reward, success) OVER w', 'many WINDOW w AS (PARTITION BY 1)'),

@@ -64,8 +64,7 @@ CREATE FUNCTION pg_temp.named(name text) RETURNS regprocedure LANGUAGE sql AS $$
 		AND replace(name, ' ', '') IN (p.proname, replace(p.oid::regprocedure::text, 'double precision', 'float8')) ORDER BY p.oid LIMIT 1
 $$;
 SELECT format(E'\\echo text of %1$s\nSELECT fuzz.fuzz_type(%1$L, false, (SELECT array_agg(convert_to(v::text, ''UTF8'')) FROM (%2$s) x (v)), :seconds, :seed);\n\\echo binary form of %1$s\nSELECT fuzz.fuzz_type(%1$L, true, (SELECT array_agg(%3$s(v)) FROM (%2$s) x (v)), :seconds, :seed);', type, query, send)
-FROM (VALUES ('stepadv.rollout_group', 'TABLE groups', 'stepadv_internal.rollout_group_send'),
-	('stepadv.progress_model', 'TABLE models', 'stepadv_internal.progress_model_send')) t (type, query, send)
+FROM (VALUES ('stepadv.rollout_group', 'TABLE groups', 'stepadv_internal.rollout_group_send')) t (type, query, send)
 WHERE type ~ :'only'
 UNION ALL
 SELECT format(E'\\echo %1$s\nSELECT fuzz.fuzz_function(pg_temp.named(%1$L), (SELECT array_agg(convert_to(given, ''UTF8'')) FROM calls WHERE function = %1$L), :seconds, :seed);', function)

@@ -29,8 +29,7 @@ WITH vectors AS MATERIALIZED (
 	FROM vectors, model
 ), intercepts AS (
 	-- What a model adds to a rollout once, which is in none of its contributions
-	SELECT (sparse::text::jsonb ->> 'intercept')::float8 AS sparse_rollout, (linear::text::jsonb ->> 'intercept')::float8 AS linear_rollout, (next::text::jsonb ->> 'intercept')::float8 AS next_rollout,
-		(next_small::text::jsonb ->> 'intercept')::float8 AS next_small_rollout FROM model
+	SELECT (sparse).intercept AS sparse_rollout, (linear).intercept AS linear_rollout, (next).intercept AS next_rollout, (next_small).intercept AS next_small_rollout FROM model
 ), monte_carlo AS (
 	SELECT a.step_id, a.v FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state_hash, action_hash, reward) AS g
 		FROM sim.attribution_steps WHERE held_out GROUP BY group_id) t, stepadv.rtmc(g, prior => 0, gamma => 1) a
@@ -40,14 +39,18 @@ SELECT s.rollout_id, s.outcome, s.progress, p.sparse, p.linear, p.next, p.next_s
 FROM sim.attribution_steps s JOIN predicted p USING (atoms) JOIN monte_carlo m USING (step_id), intercepts i WHERE s.held_out;
 
 CREATE TABLE sim.attribution AS
-SELECT c.n, c.name, c.label, count(*) AS steps, corr(c.contribution, a.progress) AS correlation, CASE WHEN c.intercept IS NOT NULL THEN
-	(stepadv.progress_quality(a.rollout_id, c.contribution + coalesce(c.intercept, 0) / a.n_steps, a.outcome)).r2 END AS r2
-FROM (SELECT *, count(*) OVER (PARTITION BY rollout_id) AS n_steps FROM sim.attributed) a, LATERAL (VALUES
-	(1, 'sparse', a.sparse, a.sparse_rollout, 'linear, state and action with their pair as sparse features, lambda 0.01: the recommended call'),
-	(2, 'linear', a.linear, a.linear_rollout, 'the same hashed to 256 places'),
-	(5, 'next', a.next, a.next_rollout, 'linear, state, action and next state, 1024 places, lambda 0.01'),
-	(6, 'next_small', a.next_small, a.next_small_rollout, 'the same, lambda 0.0001'),
-	(7, 'mean', a.mean, 0, 'mean, R/T'),
-	(8, 'monte_carlo', a.monte_carlo, NULL, 'Monte-Carlo, `v` of `rtmc` without prior and discount'),
-	(9, 'random', a.random, NULL, 'random')) c(n, name, contribution, intercept, label)
-GROUP BY c.n, c.name, c.label, c.intercept IS NOT NULL;
+WITH contributions AS (
+	SELECT a.rollout_id, a.outcome, a.progress, c.* FROM sim.attributed a, LATERAL (VALUES
+		(1, 'sparse', a.sparse, a.sparse_rollout, 'linear, state and action with their pair as sparse features, lambda 0.01: the recommended call'),
+		(2, 'linear', a.linear, a.linear_rollout, 'the same hashed to 256 places'),
+		(5, 'next', a.next, a.next_rollout, 'linear, state, action and next state, 1024 places, lambda 0.01'),
+		(6, 'next_small', a.next_small, a.next_small_rollout, 'the same, lambda 0.0001'),
+		(7, 'mean', a.mean, 0, 'mean, R/T'),
+		(8, 'monte_carlo', a.monte_carlo, NULL, 'Monte-Carlo, `v` of `rtmc` without prior and discount'),
+		(9, 'random', a.random, NULL, 'random')) c(n, name, contribution, intercept, label)
+), quality AS (
+	SELECT n, 1 - avg((predicted - outcome) ^ 2) / var_pop(outcome) AS r2
+	FROM (SELECT n, rollout_id, outcome, intercept + sum(contribution) AS predicted FROM contributions WHERE intercept IS NOT NULL GROUP BY n, rollout_id, outcome, intercept) r GROUP BY n
+)
+SELECT n, name, label, count(*) AS steps, corr(contribution, progress) AS correlation, r2
+FROM contributions LEFT JOIN quality USING (n) GROUP BY n, name, label, r2;

@@ -121,41 +121,6 @@ SELECT count(*) AS kept FROM placed_folded WHERE p = ROW(9, 'z')::place;
 SELECT stepadv.unmaintain('placed') AS ended, stepadv.detach('placed') > 10 AS detached;
 DROP TABLE placed, placed_runs;
 
--- progress_model: the binary form refuses what the text form refuses, and its text is
--- the same model, to the bit (a zero that comes as -0, too).  Every byte of some models is
--- changed to several others.
-CREATE TABLE came (m stepadv.progress_model);
-CREATE FUNCTION comes(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	file CONSTANT text := current_setting('data_directory') || '/ddl.bin';
-	shown text;
-	same boolean;
-BEGIN
-	DELETE FROM came;
-	BEGIN
-		EXECUTE format('COPY (SELECT %L::bytea) TO %L (FORMAT binary)', bytes, file);
-		EXECUTE format('COPY came FROM %L (FORMAT binary)', file);
-	EXCEPTION WHEN invalid_binary_representation OR protocol_violation THEN
-		RETURN 'refused';
-	END;
-	SELECT m::text INTO shown FROM came;
-	BEGIN
-		SELECT stepadv_internal.progress_model_send(shown::stepadv.progress_model) = stepadv_internal.progress_model_send(m) INTO same FROM came;
-		RETURN CASE WHEN same THEN 'read' ELSE 'read, but another value by its text: ' || shown END;
-	EXCEPTION WHEN OTHERS THEN
-		RETURN 'read, but not as text: ' || shown;
-	END;
-END $$;
-CREATE TABLE sent (bytes bytea);
-INSERT INTO sent SELECT stepadv_internal.progress_model_send(m::stepadv.progress_model) FROM (VALUES
-	('{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 2, "steps": 5, "lambda": 0.1, "intercept": 0.5, "weights": [0.5, -1]}'),
-	('{"version": 1, "kind": "sparse", "loss": "logistic", "rollouts": 2, "steps": 5, "lambda": 0.1, "intercept": 0, "weights": [0.5, -1], "places": [2, 9]}'),
-	('{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 2, "steps": 5, "lambda": 0, "intercept": 0, "weights": [0, 0]}')) v(m);
-SELECT outcome, count(*) > 10 AS several
-FROM (SELECT comes(set_byte(s.bytes, n, v)) AS outcome
-	FROM sent s, generate_series(0, octet_length(s.bytes) - 1) n, unnest('{0,1,32,67,127,128,255}'::integer[]) v) c
-GROUP BY 1 ORDER BY 1;
-
 RESET search_path;
 SET client_min_messages = error;
 DROP SCHEMA ddl CASCADE;

@@ -1,4 +1,4 @@
--- SPA: features, linear fit, prediction, quality, rewards
+-- SPA: features, linear fit, prediction, rewards
 \i test/sim/simulator.sql
 SET jit = off;
 CREATE SCHEMA progress_test;
@@ -7,10 +7,6 @@ SET extra_float_digits = 1;
 
 CREATE FUNCTION near(a float8, b float8, tolerance float8 DEFAULT 1e-9) RETURNS boolean LANGUAGE sql IMMUTABLE
 RETURN a IS NOT NULL AND abs(a - b) <= tolerance * greatest(1, abs(b));
-CREATE FUNCTION weights(model progress_model) RETURNS float8[] LANGUAGE sql IMMUTABLE
-RETURN (SELECT array_agg(w::float8 ORDER BY i) FROM jsonb_array_elements_text(model::text::jsonb -> 'weights') WITH ORDINALITY AS t(w, i));
-CREATE FUNCTION member(model progress_model, name text) RETURNS float8 LANGUAGE sql IMMUTABLE
-RETURN (model::text::jsonb ->> name)::float8;
 CREATE FUNCTION all_near(a float8[], b float8[], tolerance float8 DEFAULT 1e-9) RETURNS boolean LANGUAGE sql IMMUTABLE
 RETURN cardinality(a) = cardinality(b) AND (SELECT bool_and(near(x, y, tolerance)) FROM unnest(a, b) AS t(x, y));
 
@@ -41,15 +37,14 @@ SELECT hash_features('{a}', 8, 0);
 -- Means 2 and 7/3; w = (sum of (z - 2)(R - 7/3)) / (sum of (z - 2)^2 + 3 lambda) = 3 / (2 + 3 lambda), b = 7/3 - 2 w.
 CREATE TABLE hand (r int, x real, outcome float8);
 INSERT INTO hand VALUES (1, 1, 1), (2, 0.5, 2), (2, 1.5, 2), (3, 3, 4);
-SELECT lambda, near((weights(m))[1], 3 / (2 + 3 * lambda), 1e-14) AS w, near(member(m, 'intercept'), 7 / 3.0 - 2 * 3 / (2 + 3 * lambda), 1e-14) AS b
+SELECT lambda, near(((m).weights)[1], 3 / (2 + 3 * lambda), 1e-14) AS w, near((m).intercept, 7 / 3.0 - 2 * 3 / (2 + 3 * lambda), 1e-14) AS b
 FROM (VALUES (0::float8), (1 / 3.0)) l(lambda), LATERAL (SELECT progress_fit(r, ARRAY[x], outcome, lambda) AS m FROM hand) f ORDER BY 1;
 -- With lambda 1/3, w = 1 and b = 1/3: outcomes 4/3, 7/3, 10/3, so errors 1/9 + 1/9 + 4/9 over 3; total 14/3
 CREATE TABLE hand_model AS SELECT progress_fit(r, ARRAY[x], outcome, 1 / 3.0) AS m FROM hand;
 SELECT r, round(progress_predict(m, ARRAY[x])::numeric, 9) AS contribution, round(progress_outcome(m, sum(progress_predict(m, ARRAY[x])) OVER (PARTITION BY r))::numeric, 9) AS outcome
 FROM hand, hand_model ORDER BY r, x;
-SELECT near((q).mse, 2 / 9.0) AS mse, near((q).r2, 1 - (6 / 9.0) / (14 / 3.0)) AS r2 FROM (
-	SELECT progress_quality(r, p, outcome) AS q FROM (
-		SELECT r, progress_outcome((SELECT m FROM hand_model), sum(progress_predict(m, ARRAY[x]))) AS p, max(outcome) AS outcome FROM hand, hand_model GROUP BY r) h) t;
+SELECT near(avg((p - outcome) ^ 2), 2 / 9.0) AS mse, near(1 - avg((p - outcome) ^ 2) / var_pop(outcome), 1 - (6 / 9.0) / (14 / 3.0)) AS r2 FROM (
+	SELECT r, progress_outcome((SELECT m FROM hand_model), sum(progress_predict(m, ARRAY[x]))) AS p, max(outcome) AS outcome FROM hand, hand_model GROUP BY r) h;
 
 -- Exact recovery of a planted linear progress function from outcomes alone
 CREATE TABLE step AS
@@ -60,8 +55,8 @@ ALTER TABLE step ADD outcome float8;
 UPDATE step s SET outcome = o.outcome FROM (
 	SELECT rollout_id, 0.125 + sum(0.5 * x[1] - 0.25 * x[2] + 2 * x[4]) AS outcome FROM step GROUP BY rollout_id) o
 WHERE o.rollout_id = s.rollout_id;
-SELECT all_near(weights(m), '{0.5,-0.25,0,2}') AS weights, near(member(m, 'intercept'), 0.125) AS intercept,
-	   member(m, 'rollouts') = 400 AS rollouts, member(m, 'steps') = (SELECT count(*) FROM step) AS steps
+SELECT all_near((m).weights, '{0.5,-0.25,0,2}') AS weights, near((m).intercept, 0.125) AS intercept,
+	   (m).n_rollouts = 400 AS rollouts, (m).n_steps = (SELECT count(*) FROM step) AS steps
 FROM (SELECT progress_fit(rollout_id, x, outcome, 0) AS m FROM step) f;
 
 -- Any lambda, with noise, against the normal equations in plain SQL
@@ -76,7 +71,7 @@ CREATE FUNCTION normal_equations(lambda float8) RETURNS float8[] LANGUAGE sql AS
 			FROM rollout_sum, generate_series(1, 5) i, generate_series(1, 5) j GROUP BY i, j) a),
 		(SELECT array_agg(avg ORDER BY i) FROM (SELECT i, avg(z[i] * r) FROM rollout_sum, generate_series(1, 5) i GROUP BY i) a))
 $$;
-SELECT lambda, all_near(weights(m) || member(m, 'intercept'), normal_equations(lambda), 1e-8) AS equal, member(m, 'lambda') = lambda AS lambda_kept
+SELECT lambda, all_near((m).weights || (m).intercept, normal_equations(lambda), 1e-8) AS equal, (m).lambda = lambda AS lambda_kept
 FROM (VALUES (0::float8), (0.001), (1), (1000)) l(lambda), LATERAL (SELECT progress_fit(rollout_id, x, outcome, lambda) AS m FROM step) p ORDER BY 1;
 SELECT (SELECT progress_fit(rollout_id, x, outcome, 0.3) FROM step)::text = (SELECT progress_fit(rollout_id, x, outcome, 0.3, 'squared') FROM step)::text AS default_is_squared;
 
@@ -89,44 +84,19 @@ SELECT (SELECT progress_fit(rollout_id, x, CASE WHEN rollout_id > 100 THEN outco
 SELECT progress_fit(rollout_id, x, NULL, 0.1) IS NULL AS unjudged FROM step;
 SELECT progress_fit(rollout_id, x, outcome, 0.1) IS NULL AS none FROM step WHERE false;
 
--- In parallel, steps of a rollout in several workers
 CREATE TABLE many AS
 SELECT r AS rollout_id, ARRAY(SELECT (sim.uniform(i, sim.stream(t, r)) * 2 - 1)::real FROM generate_series(1, 12) i) AS x,
 	(r % 5 < 2)::int::float8 AS outcome
-FROM generate_series(1, 6) t, generate_series(1, 3000) r;
-ALTER TABLE many SET (parallel_workers = 2);
-ANALYZE many;
-CREATE FUNCTION plan_is_partial(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE line text; partial boolean := false;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP partial := partial OR line LIKE '%Partial Aggregate%'; END LOOP;
-	RETURN partial;
-END $$;
-SET max_parallel_workers_per_gather = 0;
-CREATE TABLE serial AS SELECT progress_fit(rollout_id, x, outcome, 0.01) AS m, progress_quality(rollout_id, x[1], outcome) AS q FROM many;
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SELECT plan_is_partial('SELECT progress_fit(rollout_id, x, outcome, 0.01) FROM many') AS partial;
-SELECT all_near(weights(m), (SELECT weights(m) FROM serial)) AS equal, m::text = (SELECT m FROM serial)::text AS same_bits
-FROM (SELECT progress_fit(rollout_id, x, outcome, 0.01) AS m FROM many) p;
-SELECT near((q).mse, (SELECT (q).mse FROM serial)) AND near((q).rank_correlation, (SELECT (q).rank_correlation FROM serial), 1e-6) AS equal
-FROM (SELECT progress_quality(rollout_id, x[1], outcome) AS q FROM many) p;
-SELECT progress_fit(rollout_id, x, outcome, 0.01) IS NULL AS none FROM many WHERE rollout_id < 0;
-RESET max_parallel_workers_per_gather;
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
+FROM generate_series(1, 6) t, generate_series(1, 8) r;
 
 -- More features than rollouts: only with ridge.  Features nobody has, constant outcomes
 SELECT progress_fit(rollout_id, x, outcome, 0) FROM step WHERE rollout_id IN (6, 13, 20);
-SELECT member(progress_fit(rollout_id, x, outcome, 0.01), 'rollouts') FROM step WHERE rollout_id IN (6, 13, 20);
+SELECT (progress_fit(rollout_id, x, outcome, 0.01)).n_rollouts FROM step WHERE rollout_id IN (6, 13, 20);
 SELECT progress_fit(rollout_id, x || 0::real, outcome, 0) FROM step;
-SELECT all_near(weights(progress_fit(rollout_id, x || 0::real, outcome, 0.01)), weights(progress_fit(rollout_id, x, outcome, 0.01)) || 0::float8) AS unused FROM step;
+SELECT all_near((progress_fit(rollout_id, x || 0::real, outcome, 0.01)).weights, (progress_fit(rollout_id, x, outcome, 0.01)).weights || 0::float8) AS unused FROM step;
 SELECT progress_fit(rollout_id, ARRAY[x[1], x[2], -2 * x[1]]::real[], outcome, 0) FROM step;
 SELECT progress_fit(rollout_id, '{1}'::real[], outcome, 0) FROM step WHERE step_no = 1;
-SELECT all_near(weights(m), '{0,0,0,0}'), near(member(m, 'intercept'), 3) FROM (SELECT progress_fit(rollout_id, x, 3, 0) AS m FROM step) f;
+SELECT all_near((m).weights, '{0,0,0,0}'), near((m).intercept, 3) FROM (SELECT progress_fit(rollout_id, x, 3, 0) AS m FROM step) f;
 -- Too little ridge for features so large, and the one that is named
 CREATE FUNCTION told(factor float8, lambda float8, OUT detail text, OUT lambda_named float8) LANGUAGE plpgsql AS $$
 DECLARE hint text;
@@ -174,23 +144,23 @@ RETURN exactly(
 SELECT n, ridge, max(abs(w::numeric - e)) / max(abs(e)) < 1e-15 * 30::numeric ^ (2 * n - 1) AS near_exact
 FROM generate_series(1, 5) n, (VALUES (0), (1)) l(ridge),
 	LATERAL (SELECT progress_fit(r, ARRAY(SELECT (r ^ i)::real FROM generate_series(1, n) i ORDER BY i), r * 7 % 5, ridge) AS m FROM generate_series(1, 12) r) f,
-	LATERAL unnest(member(m, 'intercept') || weights(m), powers(n, ridge)) AS t(w, e) GROUP BY n, ridge ORDER BY n, ridge;
+	LATERAL unnest((m).intercept || (m).weights, powers(n, ridge)) AS t(w, e) GROUP BY n, ridge ORDER BY n, ridge;
 -- Features on scales from 2^-60 to 2^60: the same answer, bit for bit
 SELECT bool_and(p = q * 2::float8 ^ (15 * i - 60)) AS same_bits FROM (
-	SELECT weights(progress_fit(rollout_id, x || x[1] * x[2], outcome, 0)) AS a,
-		weights(progress_fit(rollout_id, ARRAY(SELECT (f * 2::float8 ^ (15 * i - 60))::real FROM unnest(x || x[1] * x[2]) WITH ORDINALITY AS t(f, i) ORDER BY i), outcome, 0)) AS b
+	SELECT (progress_fit(rollout_id, x || x[1] * x[2], outcome, 0)).weights AS a,
+		(progress_fit(rollout_id, ARRAY(SELECT (f * 2::float8 ^ (15 * i - 60))::real FROM unnest(x || x[1] * x[2]) WITH ORDINALITY AS t(f, i) ORDER BY i), outcome, 0)).weights AS b
 	FROM step) f, unnest(a, b) WITH ORDINALITY AS t(p, q, i);
 -- Features in another order: the same weights, in that order
 SELECT max(abs(w - v)) < 1e-10 * max(abs(w)) AS same
-FROM (SELECT weights(progress_fit(rollout_id, x, outcome, 0)) AS a, weights(progress_fit(rollout_id, x[3:4] || x[1:2], outcome, 0)) AS b FROM step) f, unnest(a, b[3:4] || b[1:2]) AS t(w, v);
+FROM (SELECT (progress_fit(rollout_id, x, outcome, 0)).weights AS a, (progress_fit(rollout_id, x[3:4] || x[1:2], outcome, 0)).weights AS b FROM step) f, unnest(a, b[3:4] || b[1:2]) AS t(w, v);
 -- Fewer rollouts than features: with ridge Z'(Z Z' + n lambda I)^-1 R of what is centered, the solution in the space of the rollouts
 WITH z AS (SELECT rollout_id AS r, i, sum(f) - avg(sum(f)) OVER (PARTITION BY i) AS z, max(outcome) - avg(max(outcome)) OVER (PARTITION BY i) AS y
-	FROM many, unnest(x::float8[]) WITH ORDINALITY AS t(f, i) WHERE rollout_id <= 8 GROUP BY 1, 2),
+	FROM many, unnest(x::float8[]) WITH ORDINALITY AS t(f, i) GROUP BY 1, 2),
 kernel AS (SELECT a.r AS a, b.r AS b, sum(a.z * b.z) + CASE WHEN a.r = b.r THEN 8 * 0.1 ELSE 0 END AS k FROM z a JOIN z b USING (i) GROUP BY 1, 2),
 dual AS (SELECT sim.solve((SELECT array_agg(k ORDER BY a, b) FROM kernel), (SELECT array_agg(y ORDER BY r) FROM z WHERE i = 1)) AS alpha),
 primal AS (SELECT array_agg(w ORDER BY i) AS w FROM (SELECT i, sum(z * alpha[r]) AS w FROM z, dual GROUP BY i) p)
 SELECT max(abs(a - b)) < 1e-12 AS equal
-FROM primal, unnest(w, (SELECT weights(progress_fit(rollout_id, x, outcome, 0.1)) FROM many WHERE rollout_id <= 8)) AS t(a, b);
+FROM primal, unnest(w, (SELECT (progress_fit(rollout_id, x, outcome, 0.1)).weights FROM many)) AS t(a, b);
 
 -- 1 of 4 succeed
 CREATE TABLE rare AS SELECT rollout_id, x, (rollout_id % 4 = 0)::int::float8 AS outcome FROM step WHERE rollout_id <= 200;
@@ -210,14 +180,14 @@ BEGIN
 	END LOOP;
 	RETURN w;
 END $$;
-SELECT lambda, all_near(weights(m) || member(m, 'intercept'), newton(lambda)) AS equal
+SELECT lambda, all_near((m).weights || (m).intercept, newton(lambda)) AS equal
 FROM (VALUES (0::float8), (0.01), (1)) l(lambda), LATERAL (SELECT progress_fit(rollout_id, x, outcome, lambda, 'logistic') AS m FROM rare) f ORDER BY 1;
 -- What it makes of a rollout is a probability; its contributions are log-odds
 CREATE TABLE odds AS SELECT progress_fit(rollout_id, x, outcome, 0.01, 'logistic') AS m FROM rare;
-SELECT bool_and(near(progress_outcome(m, total), 1 / (1 + exp(-member(m, 'intercept') - total)))) AS probability, progress_outcome(m, 800) AS sure, progress_outcome(m, -800) < 1e-300 AS never
+SELECT bool_and(near(progress_outcome(m, total), 1 / (1 + exp(-(m).intercept - total)))) AS probability, progress_outcome(m, 800) AS sure, progress_outcome(m, -800) < 1e-300 AS never
 FROM odds, (SELECT sum(progress_predict(m, x)) AS total FROM rare, odds GROUP BY rollout_id) t GROUP BY progress_outcome(m, 800), progress_outcome(m, -800);
 -- Probabilities as outcomes; all one half: nothing to explain
-SELECT bool_and(abs(w) < 1e-12) AS nothing FROM (SELECT progress_fit(rollout_id, x, 0.5, 0.01, 'logistic') AS m FROM rare) f, unnest(weights(m)) w;
+SELECT bool_and(abs(w) < 1e-12) AS nothing FROM (SELECT progress_fit(rollout_id, x, 0.5, 0.01, 'logistic') AS m FROM rare) f, unnest((m).weights) w;
 SELECT progress_fit(rollout_id, x, 1, 0.01, 'logistic') FROM rare;
 SELECT progress_fit(rollout_id, x, 1.5, 0.01, 'logistic') FROM rare;
 \set VERBOSITY terse
@@ -244,90 +214,39 @@ SELECT progress_fit(7, '{1}'::real[], 1, 'NaN');
 SELECT progress_fit(7, '{1}'::real[], 1, NULL);
 SELECT progress_fit(i, '{1}'::real[], 1, i) FROM generate_series(1, 2) i;
 
--- Text and binary forms
+-- Models as rows: by their columns, and as text, which loses nothing
 CREATE TABLE model AS SELECT progress_fit(rollout_id, x, outcome, 0.3) AS m FROM step;
-SELECT m::text::progress_model::text = m::text AS text FROM model;
+SELECT m::text::progress_model = m AS same, (m).loss, (m).lambda, (m).places FROM model;
 SELECT progress_fit(1, '{1,2}'::real[], 0, 1);
-SELECT progress_fit(r, ARRAY[3, 7], ARRAY[r, -1]::real[], r % 2, 1, 'logistic')::text ~ '"kind": "sparse", "loss": "logistic".*"places": \[3, 7\]' AS sparse FROM generate_series(1, 2) r;
-CREATE TABLE copied (m progress_model);
-SELECT '{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 1e-300, "weights": [-5e-324, 1.7976931348623157e308]}'::progress_model;
--- Each member left out, renamed, or with something else for a value: read as it says, or refused
-CREATE FUNCTION read_as(form text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE again text;
-BEGIN
-	again := form::progress_model::text;
-	RETURN CASE WHEN again::jsonb = form::jsonb THEN 'read' ELSE 'another: ' || again END;
-EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE;
-END $$;
-SELECT read_as(''), read_as('{'), read_as('[]'), read_as('{}'), read_as('1'), read_as(repeat('[', 100000)), read_as('{"kind": ' || repeat('{"kind": ', 100000));
-SELECT what, array_agg(DISTINCT code ORDER BY code) AS codes, count(*) FROM (
-	SELECT what, read_as(form) AS code
-	FROM (VALUES ('{"version": 1, "kind": "linear", "loss": "logistic", "rollouts": 3, "steps": 4, "lambda": 0.5, "intercept": -1, "weights": [0.5, 2]}'::jsonb),
-			('{"version": 1, "kind": "sparse", "loss": "squared", "rollouts": 3, "steps": 4, "lambda": 0.5, "intercept": -1, "weights": [0.5, 2], "places": [1, 9]}')) v(whole), jsonb_each(whole) m(key, value),
-		LATERAL (
-			SELECT 'left out' AS what, (whole - key)::text AS form
-			UNION ALL SELECT 'renamed', (whole - key || jsonb_build_object(key || 's', value))::text
-			UNION ALL SELECT 'one more', (whole || jsonb_build_object(key || 's', value))::text
-			UNION ALL SELECT 'another value', format('{%s: %s, %s', to_json(key), other, substr((whole - key)::text, 2))
-				FROM unnest(ARRAY['true', '"1"', '[]', '[null]', '[[1]]', '[1, "a"]', '{}', '{"x": 1}', '-1e307', '0.3', '1e400', '-1e-400', '1e99999', '1e20', '[2, 1]', '[1, 1]', '[0, 1]', '[1, 2.5]', '[1, 16777217]']) other) f) t
-GROUP BY 1 ORDER BY 1;
--- Every prefix, and every byte of the header changed: an error or a value, never a crash
-CREATE FUNCTION received(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	EXECUTE format('COPY (SELECT %L::bytea) TO %L (FORMAT binary)', bytes, current_setting('data_directory') || '/progress.bin');
-	EXECUTE format('COPY copied (m) FROM %L (FORMAT binary)', current_setting('data_directory') || '/progress.bin');
-	RETURN 'read';
-EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE;
-END $$;
-SELECT received(stepadv_internal.progress_model_send(m)) AS whole, array_agg(DISTINCT received(substr(stepadv_internal.progress_model_send(m), 1, n))) AS prefixes
-FROM model, generate_series(0, octet_length(stepadv_internal.progress_model_send(m)) - 1) n GROUP BY 1;
-SELECT bool_and(copied.m::text = model.m::text) AS lossless FROM copied, model;
-SELECT n, array_agg(received(set_byte(stepadv_internal.progress_model_send(m), n, byte)) ORDER BY byte) AS bytes
-FROM odds, generate_series(0, 7) n, unnest('{0, 1, 2, 3, 4, 5, 127, 255}'::int[]) byte GROUP BY n ORDER BY n;
-SELECT received(set_byte(set_byte(stepadv_internal.progress_model_send(m), 34, 240), 35, 127)) AS infinite FROM model;
+SELECT (m).loss, (m).places, (m).weights[1] < 0 AS first FROM (SELECT progress_fit(r, ARRAY[3, 7], ARRAY[r, -1]::real[], r % 2, 1, 'logistic') AS m FROM generate_series(1, 2) r) f;
+-- What is none is an error, whoever made it
+SELECT progress_predict(ROW('cubic', 0, 0, '{1}', '{}', 1, 1), '{1}'::real[]);
+SELECT progress_predict(ROW(NULL, 0, 0, '{1}', '{}', 1, 1), '{1}'::real[]);
+SELECT progress_predict(ROW('squared', 0, NULL, '{1}', '{}', 1, 1), '{1}'::real[]);
+SELECT progress_predict(ROW('squared', 0, 0, NULL, '{}', 1, 1), '{1}'::real[]);
+SELECT progress_predict(ROW('squared', 0, 0, '{}', '{}', 1, 1), '{1}'::real[]);
+SELECT progress_predict(ROW('squared', 0, 0, '{1,NULL}', '{}', 1, 1), '{1,1}'::real[]);
+SELECT progress_predict(ROW('squared', 0, 0, '{{1},{2}}', '{}', 1, 1), '{1,1}'::real[]);
+SELECT progress_predict(ROW('squared', 0, 0, '{1,2}', '{1}', 1, 1), '{1}', '{1}');
+SELECT progress_predict(ROW('squared', 0, 0, '{1}', NULL, 1, 1), '{1}'::real[]);
+SELECT progress_outcome(ROW('logistic', 0, 0, '{1,2}', '{1,NULL}', 1, 1), 1);
+-- Of hands: what is not read may be NULL
+SELECT progress_predict(ROW('squared', NULL, 0, '{1,2}', '{5,9}', NULL, NULL), '{5,8,9}', '{10,10,10}') AS "30", progress_outcome(ROW('squared', NULL, 0.5, '{1}', '{}', NULL, NULL), 1) AS "1.5";
 
 -- Prediction
-SELECT bool_and(near(progress_predict(m, x), w[1] * x[1] + w[2] * x[2] + w[3] * x[3] + w[4] * x[4])) AS predicted FROM step, model, LATERAL (SELECT weights(m) AS w) p;
+SELECT bool_and(near(progress_predict(m, x), w[1] * x[1] + w[2] * x[2] + w[3] * x[3] + w[4] * x[4])) AS predicted FROM step, model, LATERAL (SELECT (m).weights AS w) p;
 SELECT progress_predict(NULL, '{1}') IS NULL AND progress_predict(m, NULL) IS NULL AND progress_outcome(m, NULL) IS NULL AND progress_outcome(NULL, 1) IS NULL AS nulls FROM model;
 SELECT progress_predict(m, '{1,2,3}') FROM model;
 SELECT progress_predict(m, '{1,2,NULL,4}') FROM model;
 SELECT progress_predict(m, '{1,2,NaN,4}') FROM model;
-SELECT progress_predict('{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [0]}', '{Infinity}');
-SELECT progress_predict('{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1e308]}', '{1e3}');
+SELECT progress_predict(ROW('squared', 0, 0, '{0}', '{}', 1, 1), '{Infinity}');
+SELECT progress_predict(ROW('squared', 0, 0, '{1e308}', '{}', 1, 1), '{1e3}');
 -- Models out of line, one after the other
 CREATE TABLE big_model AS
-SELECT k, format('{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": %s, "weights": [%s]}',
-	k, (SELECT string_agg(sim.uniform(i, k)::text, ',') FROM generate_series(1, 3000) i))::progress_model AS m
+SELECT k, ROW('squared', 0, k, ARRAY(SELECT sim.uniform(i, k) FROM generate_series(1, 3000) i ORDER BY i), '{}', 1, 1)::progress_model AS m
 FROM generate_series(1, 3) k;
 SELECT bool_and(near(progress_outcome(m, progress_predict(m, array_fill(t::real, ARRAY[3000]))), k + t * (SELECT sum(sim.uniform(i, k)) FROM generate_series(1, 3000) i)))
 FROM generate_series(1, 4) t, big_model;
-
--- Quality against plain SQL; the vectors' loss (spa_loss)
-CREATE TABLE attributed AS SELECT s.*, progress_predict(m, x) AS contribution FROM step s, model;
-SELECT (q).rollouts, (q).steps, near((q).mse, 0.085) AS mse FROM (
-	SELECT progress_quality(r, c, outcome) AS q FROM (VALUES (1, 0.1, 1.0), (1, 0.3, 1), (1, 0.2, 1), (2, 0.0, 0), (2, 0.1, 0)) v(r, c, outcome)) t;
-WITH r AS (SELECT rollout_id, sum(contribution) AS p, max(outcome) AS y FROM attributed GROUP BY rollout_id),
-ranked AS (SELECT *, rank() OVER (ORDER BY p) + (count(*) OVER (PARTITION BY p) - 1) / 2.0 AS rp,
-	rank() OVER (ORDER BY y) + (count(*) OVER (PARTITION BY y) - 1) / 2.0 AS ry, ntile(10) OVER (ORDER BY p, rollout_id) AS bin FROM r),
-bins AS (SELECT abs(avg(p) - avg(y)) * count(*) AS e FROM ranked GROUP BY bin)
-SELECT (q).rollouts = 400 AND near((q).mse, (SELECT avg((p - y) ^ 2) FROM r)) AS mse,
-	   near((q).r2, (SELECT 1 - avg((p - y) ^ 2) / var_pop(y) FROM r)) AS r2,
-	   near((q).rank_correlation, (SELECT corr(rp, ry) FROM ranked)) AS rank_correlation,
-	   near((q).calibration_error, (SELECT sum(e) / 400 FROM bins)) AS calibration
-FROM (SELECT progress_quality(rollout_id, contribution, outcome) AS q FROM attributed) t;
--- Ties: 0 and 1 as outcomes
-WITH r AS (SELECT rollout_id, sum(round(contribution)) AS p, (max(outcome) > 0)::int AS y FROM attributed GROUP BY rollout_id),
-ranked AS (SELECT *, rank() OVER (ORDER BY p) + (count(*) OVER (PARTITION BY p) - 1) / 2.0 AS rp,
-	rank() OVER (ORDER BY y) + (count(*) OVER (PARTITION BY y) - 1) / 2.0 AS ry FROM r)
-SELECT near((q).rank_correlation, (SELECT corr(rp, ry) FROM ranked)) AS ties
-FROM (SELECT progress_quality(rollout_id, round(contribution), (outcome > 0)::int) AS q FROM attributed) t;
-SELECT progress_quality(r, 0, 1) FROM generate_series(1, 3) r;
-SELECT progress_quality(1, 0.5, NULL), progress_quality(1, 0.5, 0.25);
-SELECT progress_quality(7, NULL, 1);
-SELECT progress_quality(7, 'NaN', 1);
-SELECT progress_quality(7, 1, o) FROM (VALUES (1), (2)) v(o);
--- A perfect estimator
-SELECT (q).rollouts, (q).calibration_error FROM (SELECT progress_quality(r, 0.1 * r, 0.1 * r) AS q FROM generate_series(1, 20) r) t;
 
 -- Folds are of groups, of about equal size, and differ by seed
 SELECT min(n) > 1800 AND max(n) < 2200 AS even, count(*) FROM (SELECT count(*) AS n FROM generate_series(1, 10000) g GROUP BY progress_fold(g)) f;
@@ -335,9 +254,9 @@ SELECT count(*) BETWEEN 1800 AND 2200 AS independent FROM generate_series(1, 100
 SELECT progress_fold(1, 1), progress_fold(NULL) IS NULL;
 SELECT progress_fold(1, 0);
 -- A model of the other folds, judged on this one
-SELECT f, (q).r2 > 0.9 AND (q).rollouts BETWEEN 20 AND 160 AS held_out FROM generate_series(0, 4) f, LATERAL (
-	SELECT progress_quality(rollout_id, progress_predict(m, x), outcome) FILTER (WHERE progress_fold(group_id) = f) AS q
-	FROM step, (SELECT progress_fit(rollout_id, x, outcome, 0.001) FILTER (WHERE progress_fold(group_id) <> f) AS m FROM step) t) p;
+SELECT f, 1 - avg((p - outcome) ^ 2) / var_pop(outcome) > 0.9 AND count(*) BETWEEN 20 AND 160 AS held_out FROM generate_series(0, 4) f, LATERAL (
+	SELECT rollout_id, max(outcome) AS outcome, sum(progress_predict(m, x)) AS p
+	FROM step, (SELECT progress_fit(rollout_id, x, outcome, 0.001) FILTER (WHERE progress_fold(group_id) <> f) AS m FROM step) t WHERE progress_fold(group_id) = f GROUP BY rollout_id) p GROUP BY f ORDER BY f;
 
 -- Rewards: spa_fused, the released script's constant (spa_release_loo) and placement (spa_code_position_weight)
 SELECT array_agg(near(fused_reward(c, g), fused)), array_agg(near(fused_reward(c, g) * (2 - i), code)) FROM (VALUES

@@ -36,13 +36,13 @@ FROM step_spa s FULL JOIN backwards b USING (task, n, run);
 SELECT run, n, contribution IS NULL AS c, grounded, fused_reward IS NULL AS r, advantage IS NULL AS a FROM step_spa WHERE task = 2 AND run = 'r3' OR task = 3 AND run = 'r1' ORDER BY task, n;
 SELECT count(*), count(advantage), count(outcome) FROM step_spa WHERE run = 'r6';
 -- The view follows the model
-UPDATE progress_models SET model = '{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [0, 0, 1]}';
+UPDATE progress_models SET model = ROW('squared', 0, 0, '{0, 0, 1}', '{}', 1, 1);
 SELECT bool_and(contribution = n AND near(fused_reward, 2 * n + CASE WHEN ok THEN 0.25 ELSE 0 END)) AS follows FROM step_spa WHERE x IS NOT NULL;
 BEGIN;
 DELETE FROM progress_models;
 SELECT count(contribution) FROM step_spa;
 ROLLBACK;
-UPDATE progress_models SET model = '{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [0, 1]}';
+UPDATE progress_models SET model = ROW('squared', 0, 0, '{0, 1}', '{}', 1, 1);
 SELECT count(contribution), count(advantage), count(*) = (SELECT count(*) FROM step) AS all_shown FROM step_spa;
 SELECT problem, sum(n_rows) = (SELECT count(x) FROM step) AS all_of_them, min(effect) AS effect FROM step_problems WHERE problem ~ 'features' GROUP BY 1;
 SELECT detach('step') > 4 AS detached, to_regclass('step_spa') IS NULL AS gone;
@@ -56,7 +56,7 @@ SELECT detach('judged') > 2 AS detached;
 -- Nothing that grounds; features as doubles; columns not shown
 ALTER TABLE step ADD y float8[], ADD "ro'b%s\" boolean;
 UPDATE step SET y = x, "ro'b%s\" = n > 2;
-UPDATE progress_models SET model = '{"version": 1, "kind": "linear", "loss": "squared", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1, 1, 1]}';
+UPDATE progress_models SET model = ROW('squared', 0, 0, '{1, 1, 1}', '{}', 1, 1);
 SELECT shows FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', columns => '{"features": "y"}', options => $${"show_columns": [], "spa": {"model": "it's 100% \"mine\""}}$$) WHERE view_name::text ~ 'spa';
 SELECT bool_and(near(contribution, x[1] + x[2] + x[3]) AND fused_reward IS NOT DISTINCT FROM contribution AND grounded IS NULL) AS as_should_be, count(*) FROM step_spa s JOIN step b ON b.task = s.task AND b.run = s.rollout_id AND b.n = s.step_no;
 SELECT detach('step') > 2 AS detached;

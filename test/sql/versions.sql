@@ -16,7 +16,7 @@ SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'roll
 SELECT * FROM vs.steps_pass_at_k ORDER BY policy_version, k;
 SELECT policy_version, k, max(n_tasks) = count(*) AS n_tasks, abs(max(v.pass_at_k) - avg(p)) < 1e-12 AS at, coalesce(abs(max(v.pass_at_k_stderr) - stddev_samp(p) / sqrt(count(*))) < 1e-12, count(*) = 1) AS at_error,
 	abs(max(v.pass_hat_k) - avg(h)) < 1e-12 AS hat, coalesce(abs(max(v.pass_hat_k_stderr) - stddev_samp(h) / sqrt(count(*))) < 1e-12, count(*) = 1) AS hat_error
-FROM (SELECT version AS policy_version, task, k, stepadv.pass_at_k(success, k) AS p, stepadv.pass_hat_k(success, k) AS h
+FROM (SELECT version AS policy_version, task, k, stepadv.pass_at_k(count(success), count(*) FILTER (WHERE success), k) AS p, stepadv.pass_hat_k(count(success), count(*) FILTER (WHERE success), k) AS h
 	FROM (SELECT version, task, rollout, sum(reward) > 0 AS success FROM vs.steps GROUP BY version, task, rollout) r, unnest('{1,2,4}'::integer[]) k GROUP BY version, task, k) t
 JOIN vs.steps_pass_at_k v USING (policy_version, k) WHERE p IS NOT NULL GROUP BY policy_version, k ORDER BY policy_version, k;
 SELECT * FROM vs.steps_flaky ORDER BY task, policy_version;
@@ -87,7 +87,7 @@ SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.runs', '{run,version,ta
 SELECT count(*) AS rows, bool_and(abs(v.pass_at_k - p.p) < 1e-12 AND v.n_tasks = p.n_tasks) AS same
 FROM vs.runs_pass_at_k v LEFT JOIN (
 	SELECT version, run, part, k, avg(p) AS p, count(*) AS n_tasks
-	FROM (SELECT version, run, part, task, k, stepadv.pass_at_k(success, k) AS p FROM vs.runs, unnest('{1,2,4,5}'::integer[]) k GROUP BY version, run, part, task, k) t WHERE p IS NOT NULL GROUP BY version, run, part, k) p
+	FROM (SELECT version, run, part, task, k, stepadv.pass_at_k(count(success), count(*) FILTER (WHERE success), k) AS p FROM vs.runs, unnest('{1,2,4,5}'::integer[]) k GROUP BY version, run, part, task, k) t WHERE p IS NOT NULL GROUP BY version, run, part, k) p
 ON (p.version, p.run, p.part, p.k) = (v.policy_version, v.run_id, v.part, v.k);
 SELECT * FROM vs.runs_flaky ORDER BY 1, 2, 3, 4 LIMIT 3;
 SELECT task, n_a, n_b FROM stepadv.compare_versions('vs.runs', '1', '2') ORDER BY (task ->> 'task')::integer LIMIT 2;

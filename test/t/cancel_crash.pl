@@ -51,7 +51,6 @@ my %long = (
 	'progress_fit' => 'SELECT pg_column_size(progress_fit(n * 10000 + rollout_id, x, outcome, 0.1)) FROM features, generate_series(1, 40) n',
 	'progress_fit of many features' => 'SELECT pg_column_size(progress_fit(r, x, outcome, 1.0 / n)) FROM wide, generate_series(1, 40) n GROUP BY n',
 	'progress_fit by gradients' => q{SELECT pg_column_size(progress_fit(n * 10000 + rollout_id, ARRAY[1 + (n * 10000 + rollout_id) % 5000, 6000], ARRAY[1, 2]::real[], outcome, 1e-9, 'logistic')) FROM features, generate_series(1, 40) n},
-	'progress_quality' => 'SELECT (progress_quality(r, random(), r % 2)).mse FROM generate_series(1, 3000000) r',
 	'hash_features' => q{SELECT sum(x[1]) FROM (SELECT hash_features(array_fill('an atom'::text, ARRAY[500000]), 100, n % 16 + 1) AS x FROM generate_series(1, 100) n) t},
 	'a fold' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", 'a'),
 	'a fold of shuffled rows' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", '(a * 7919 + b * 104729) % 2000'),

@@ -8,14 +8,14 @@ use Test::More;
 
 # What is wanted, and, until that holds, the most that there may be.
 my @wanted = (
-	[ 'lines of C in src', 50_000, 55_700 ],
+	[ 'lines of C in src', 50_000 ],
 	[ 'bytes of SQL', 800_000 ],
 	[ 'lines of SQL over 120 characters', 0 ],
 	[ 'references to later parts', 0 ],
 	[ 'lines of tests and expected output', 50_000 ],
 	[ 'words of docs', 40_900 ],
 	[ 'functions in stepadv', 150 ],
-	[ 'functions in stepadv_internal', 350, 435 ],
+	[ 'functions in stepadv_internal', 350, 418 ],
 	[ 'parameters of attach', 12 ],
 	[ 'views of create_tables', 15, 17 ],
 	[ 'characters of these', 60_000 ],

@@ -1,0 +1,292 @@
+/*
+ * success_at_k.c
+ *		What k rollouts achieve that are drawn without replacement of a task's n.
+ *
+ *	pass_at_k	1 - C(n - c, k) / C(n, k): that one of them succeeded, as c of n did (Chen et al. 2021, equation 1)
+ *	pass_hat_k	C(c, k) / C(n, k): that all of them did (Yao et al. 2024, tau-bench)
+ *	maj_at_k	that the answer most of them give is right: majority.c
+ *	best_at_k	the expected best score of them
+ *
+ * The first two quotients are of the form C(m, k) / C(n, k), m at most n, which is a product
+ * of factors up to 1, in as many as the smaller of k and n - m: no factorial,
+ * nothing that overflows.
+ *
+ * Of the scores in ascending order x_1 … x_n, x_i is the best of C(i - 1, k - 1) of
+ * the C(n, k) subsets (ties: of those with its place).  The weight of x_n is k/n,
+ * and that of the one before x_i is that of x_i times (i - k)/(i - 1).  A bootstrap draws
+ * with replacement, its best is that of fewer different rollouts, and it says too little.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+
+#include "analysis/majority.h"
+#include "arrays.h"
+#include "hash.h"
+#include "sum.h"
+
+PG_FUNCTION_INFO_V1(stepadv_pass_at_k);
+PG_FUNCTION_INFO_V1(stepadv_pass_hat_k);
+PG_FUNCTION_INFO_V1(stepadv_maj_at_k);
+PG_FUNCTION_INFO_V1(stepadv_best_at_k);
+
+/* The last argument of all of them. */
+static int32
+k_argument(FunctionCallInfo fcinfo)
+{
+	int			arg = PG_NARGS() - 1;
+	int32		k;
+
+	if (PG_ARGISNULL(arg))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("k must not be null"),
+				 errhint("k is how many rollouts of a task are drawn: 1, 2, 4, ….")));
+	k = PG_GETARG_INT32(arg);
+	if (k < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k must be at least 1, not %d", k),
+				 errhint("k is how many rollouts of a task are drawn: 1, 2, 4, ….")));
+	return k;
+}
+
+/* ----------
+ * Of counts
+ * ----------
+ */
+
+/* C(m, k) / C(n, k), 1 <= k <= n, 0 <= m <= n: that all of k drawn are among m of n. */
+static double
+share_of_draws(int64 m, int64 n, int64 k)
+{
+	double		share = 1;
+
+	if (k > m)
+		return 0;
+	if (k <= n - m)
+	{
+		/* One drawn after the other. */
+		for (int64 i = 0; i < k && share > 0; i++)
+		{
+			share *= (double) (m - i) / (double) (n - i);
+			CHECK_ONCE_IN_A_WHILE(i);
+		}
+	}
+	else
+	{
+		/* One of the others after the other is not among the k. */
+		for (int64 i = m + 1; i <= n && share > 0; i++)
+		{
+			share *= (double) (i - k) / (double) i;
+			CHECK_ONCE_IN_A_WHILE(i);
+		}
+	}
+	return share;
+}
+
+/* (n bigint, c bigint, k integer); false: NULL, that nothing is known or n is below k. */
+static bool
+read_counts(FunctionCallInfo fcinfo, int64 *n, int64 *c, int32 *k)
+{
+	*k = k_argument(fcinfo);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return false;
+	*n = PG_GETARG_INT64(0);
+	*c = PG_GETARG_INT64(1);
+	if (*n < 0 || *c < 0 || *c > *n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot have " INT64_FORMAT " successes of " INT64_FORMAT " rollouts", *c, *n),
+				 errhint("The first argument is the number of judged rollouts, the second the number of successes.")));
+	return *k <= *n;
+}
+
+Datum
+stepadv_pass_at_k(PG_FUNCTION_ARGS)
+{
+	int64		n;
+	int64		c;
+	int32		k;
+
+	if (!read_counts(fcinfo, &n, &c, &k))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(1 - share_of_draws(n - c, n, k));
+}
+
+Datum
+stepadv_pass_hat_k(PG_FUNCTION_ARGS)
+{
+	int64		n;
+	int64		c;
+	int32		k;
+
+	if (!read_counts(fcinfo, &n, &c, &k))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(share_of_draws(c, n, k));
+}
+
+/* ----------
+ * Of rollouts
+ * ----------
+ */
+
+/* An element per rollout; false: there are none, as array_agg has it. */
+static bool
+rollouts_argument(FunctionCallInfo fcinfo, int arg, Oid type, Datum **elements, bool **nulls, int *n)
+{
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	if (PG_ARGISNULL(arg))
+		return false;
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), type, length, by_value, align, elements, nulls, n);
+	return true;
+}
+
+static int
+compare_hashes(const void *a, const void *b)
+{
+	int64		one = ((const Answer *) a)->hash;
+	int64		other = ((const Answer *) b)->hash;
+
+	CHECK_FOR_INTERRUPTS();
+	return one < other ? -1 : one > other;
+}
+
+/* By what was counted, not by the hash: sums that do not depend on the order of the rollouts. */
+static int
+compare_counts(const void *a, const void *b)
+{
+	const Answer *one = a;
+	const Answer *other = b;
+
+	CHECK_FOR_INTERRUPTS();
+	return one->votes != other->votes ? (one->votes < other->votes ? -1 : 1)
+		: one->right != other->right ? (one->right < other->right ? -1 : 1) : 0;
+}
+
+/* Answers of one vote each become different ones; how many these are. */
+static int64
+count_votes(Answer *answers, int64 n)
+{
+	int64		n_different = 0;
+
+	qsort(answers, n, sizeof(Answer), compare_hashes);
+	for (int64 i = 0; i < n; i++)
+		if (n_different > 0 && answers[n_different - 1].hash == answers[i].hash)
+		{
+			answers[n_different - 1].votes++;
+			answers[n_different - 1].right += answers[i].right;
+		}
+		else
+			answers[n_different++] = answers[i];
+	qsort(answers, n_different, sizeof(Answer), compare_counts);
+	return n_different;
+}
+
+/* maj_at_k(answers text[], correct boolean[], k integer): answer NULL is no vote, correct NULL not judged. */
+Datum
+stepadv_maj_at_k(PG_FUNCTION_ARGS)
+{
+	int32		k = k_argument(fcinfo);
+	Datum	   *given;
+	Datum	   *correct;
+	bool	   *no_answer;
+	bool	   *unjudged;
+	int			n;
+	int			n_correct;
+	Answer	   *answers;
+	int64		n_answers = 0;
+	int64		n_silent = 0;
+
+	if (!rollouts_argument(fcinfo, 0, TEXTOID, &given, &no_answer, &n) ||
+		!rollouts_argument(fcinfo, 1, BOOLOID, &correct, &unjudged, &n_correct))
+		PG_RETURN_NULL();
+	if (n != n_correct)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("answers has %d elements, correct has %d", n, n_correct)));
+	answers = ALLOCATE_ARRAY(Answer, n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (unjudged[i])
+			continue;
+		if (no_answer[i])
+			n_silent++;
+		else
+		{
+			text	   *answer = DatumGetTextPP(given[i]);
+
+			answers[n_answers++] = (Answer) {
+				hash_bytes_64(VARDATA_ANY(answer), VARSIZE_ANY_EXHDR(answer)), 1, DatumGetBool(correct[i]) ? 1 : 0
+			};
+		}
+	}
+	if (n_answers + n_silent < k)
+		PG_RETURN_NULL();
+	n_answers = count_votes(answers, n_answers);
+	PG_RETURN_FLOAT8(majority_right(answers, n_answers, n_silent, k));
+}
+
+/* The server's sort, which can be cancelled in this form. */
+#define ST_SORT sort_descending
+#define ST_ELEMENT_TYPE double
+#define ST_COMPARE(a, b) (*(a) < *(b) ? 1 : *(a) > *(b) ? -1 : 0)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DECLARE
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* best_at_k(scores float8[], k integer): NULL is not judged. */
+Datum
+stepadv_best_at_k(PG_FUNCTION_ARGS)
+{
+	int32		k = k_argument(fcinfo);
+	Datum	   *scores;
+	bool	   *unjudged;
+	int			n_rollouts;
+	double	   *x;
+	int64		n = 0;
+	double		weight;
+	Sum			best = {0, 0};
+
+	if (!rollouts_argument(fcinfo, 0, FLOAT8OID, &scores, &unjudged, &n_rollouts))
+		PG_RETURN_NULL();
+	x = ALLOCATE_ARRAY(double, n_rollouts);
+	for (int i = 0; i < n_rollouts; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (unjudged[i])
+			continue;
+		x[n] = DatumGetFloat8(scores[i]);
+		if (!isfinite(x[n]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("score must be a finite number, not %g", x[n]),
+					 errhint("NULL means that the rollout is not judged.")));
+		n++;
+	}
+	if (n < k)
+		PG_RETURN_NULL();
+	sort_descending(x, n);
+	weight = (double) k / (double) n;
+	for (int64 i = n; i >= k && weight > 0; i--)
+	{
+		sum_add(&best, weight * x[n - i]);
+		if (i > 1)
+			weight *= (double) (i - k) / (double) (i - 1);
+		CHECK_ONCE_IN_A_WHILE(i);
+	}
+	PG_RETURN_FLOAT8(sum_value(&best));
+}
