@@ -28,7 +28,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT string_agg(format('s.%I AS %I', c.name, CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards',
-			'embedding', 'truncated', 'greedy', 'rollout_policy_step', 'coarse_state', 'logp')
+			'embedding', 'truncated', 'rollout_policy_step', 'coarse_state', 'logp')
 			OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
 			THEN 'base_' ELSE '' END || c.name), ', ' ORDER BY c.i)
 	FROM unnest((g).group_by) WITH ORDINALITY c(name, i)
@@ -175,7 +175,7 @@ BEGIN
 	items := concat_ws(', ', items, k.step || ' AS step_id', k.rollout || ' AS rollout_id',
 		stepadv_internal.role_column('step_no'::text, (g).source, (g).roles ->> 'step_no', 's'::text) || ' AS step_no');
 	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 12
-		OR r.role IN ('truncated', 'greedy', 'coarse_state', 'logp') ORDER BY r.place LOOP
+		OR r.role IN ('truncated', 'coarse_state', 'logp') ORDER BY r.place LOOP
 		IF role = 'state' AND (g).states NOT IN ('observation', 'observation_last') THEN
 			CONTINUE;
 		ELSIF (g).roles ? role THEN

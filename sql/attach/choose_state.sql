@@ -15,7 +15,8 @@ DECLARE
 	folded CONSTANT text :=
 		format(by_turn, format('stepadv_internal.forgiving_rollout_agg(x.step_id::bigint, x.rollout_id::bigint, '
 			'x.step_no::integer, %%s::bigint, x.action::bigint, x.reward::float8, %s::boolean, NULL::bigint, '
-			'NULL::float8, NULL::float8, NULL::float8, %s::integer, NULL::float8[], NULL::boolean, %s::bigint)',
+			'NULL::float8, NULL::float8, NULL::float8, %s::integer, NULL::float8[], NULL::boolean, %s::bigint, '
+			'NULL::bigint, NULL::float8)',
 		CASE WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 'x.success' ELSE 'NULL' END,
 			CASE WHEN (a).unit <> 'step' THEN 'x.turn::integer' ELSE 'NULL' END, coalesce(policy, 'NULL')));
 	plain CONSTANT text := format(folded, coalesce(own, 'NULL'));

@@ -213,7 +213,6 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('rows', 'cost', 'cost of the step as an edge of the state graph; NULL: 1'),
 	('rows', 'turn', 'number of the turn that the step is of'),
 	('rows', 'truncated', 'whether the row says that the rollout was truncated'),
-	('rows', 'greedy', 'whether the row says that the rollout was decoded greedily'),
 	('rows', 'rewards', 'components of the reward, in the order in which they were given'),
 	('rows', 'step_no', 'place of the step in its rollout; NULL: the row belongs to the rollout itself'),
 	('rows', 'rollout_policy_step', 'number of the policy that acted, of the training step'),

@@ -264,12 +264,7 @@ DECLARE
 	run text;
 BEGIN
 	argument_with := argument;
-	history := CASE WHEN (m).ours AND 'greedy' = ANY ((m).requires) THEN
-		-- The greedy rollouts of g by the marks folded beside it: a group of which these alone are judged.
-		format(', greedy => (SELECT stepadv.rollout_agg(NULL::bigint, o.rollout_id, NULL::integer, NULL::bigint, '
-			'NULL::bigint, CASE WHEN o.rollout_id = ANY (g.stepadv_greedy) THEN o.return END) '
-			'FROM stepadv.rollouts(%s, 0::float8) o), within => true', argument)
-		ELSE '' END;
+	history := '';
 	IF reach IS NULL THEN
 		RETURN;
 	END IF;

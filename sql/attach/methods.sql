@@ -51,14 +51,9 @@ FROM (VALUES
 	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc',
 		'a row per edge of the rollout tree, with an example step', 180, false),
 	-- From 200 on: each has a view of its own, and is in those of several methods as an instance.
-	('opo', 'opo', '{reward}', '{cost}', NULL, 'a row per step', 200, false),
-	('grpo_passk', 'grpo_passk', '{reward}', '{}', NULL, 'a row per step', 210, false),
-	('remax', 'remax', '{reward,greedy}', '{}', NULL, 'a row per step', 215, false),
 	('igpo', 'igpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 220, false),
 	('pure', 'pure', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230, false),
 	('bi_level_gae', 'bi_level_gae', '{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240, false),
-	('g2po', 'g2po', '{reward,state}', '{}', NULL, 'a row per step', 250, false),
-	('salt', 'salt', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260, false),
 	('hcapo', 'hcapo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 270, false),
 	('empg', 'empg', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 280, false),
 	('adca_grpo', 'adca_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 290, false)
@@ -364,10 +359,9 @@ DECLARE
 BEGIN
 	SELECT * INTO STRICT f FROM pg_proc p WHERE p.oid = estimator;
 	FOR option IN SELECT e.key, e.value, e.value #>> '{}' AS word FROM jsonb_each(arguments.options) e LOOP
-		-- A group is no option, attach knows where it is from; and where its greedy rollouts are.
+		-- A group is no option, attach knows where it is from.
 		SELECT f.proargtypes[a.i - 1] INTO type FROM generate_series(2, f.pronargs) a(i)
-			WHERE f.proargnames[a.i] = option.key AND f.proargtypes[a.i - 1] <> 'stepadv.rollout_group'::regtype
-			AND f.proargnames[a.i] <> 'within';
+			WHERE f.proargnames[a.i] = option.key AND f.proargtypes[a.i - 1] <> 'stepadv.rollout_group'::regtype;
 		IF type IS NULL THEN
 			RAISE EXCEPTION 'function % has no parameter "%"', f.proname, option.key
 				USING ERRCODE = 'invalid_parameter_value',
@@ -375,7 +369,7 @@ BEGIN
 						format('Its parameters: %s.', coalesce(string_agg(p.name, ', ' ORDER BY p.i), 'none')))
 						FROM unnest(f.proargnames[2:f.pronargs], f.proargtypes[1:]::oid[]) WITH ORDINALITY p(name,
 							type, i)
-						WHERE p.type <> 'stepadv.rollout_group'::regtype AND p.name <> 'within');
+						WHERE p.type <> 'stepadv.rollout_group'::regtype);
 		ELSIF jsonb_typeof(option.value) IN ('object', 'array') THEN
 			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
 				USING ERRCODE = 'invalid_parameter_value';
@@ -394,11 +388,8 @@ BEGIN
 	END IF;
 	-- The function itself knows which values it refuses: better now than in every
 	-- query on the view.  A group of one step costs nothing.
-	EXECUTE format('SELECT count(*) FROM %s(%s%s%s)', (SELECT format('%I.%I', n.nspname, f.proname) FROM pg_namespace n
-		WHERE n.oid = f.pronamespace), one_step, made,
-		-- Without these nothing would be computed, or refused.
-		CASE WHEN f.pronamespace = 'stepadv'::regnamespace AND 'greedy' = ANY (f.proargnames) THEN ', greedy => '
-			|| one_step END);
+	EXECUTE format('SELECT count(*) FROM %s(%s%s)', (SELECT format('%I.%I', n.nspname, f.proname) FROM pg_namespace n
+		WHERE n.oid = f.pronamespace), one_step, made);
 	RETURN made;
 END
 $$;

@@ -154,7 +154,6 @@ AS $kinds$
 			'%s: NULL for the rollout'),
 		(230, 'contribution is not a finite number', 'shown', '{stepadv_contribution}',
 			'NOT abs(g.stepadv_contribution) <= ''1e100''::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
-		(235, 'no greedy rollout', 'unmarked', '{greedy}', 'true', NULL, '{greedy}', '{}', '%s: NULL for the group'),
 		(240, 'no state is shared', 'state', '{state}', 'alone', 'c.n_alone = c.n_steps', '{state}', '{}',
 			'%s: no step is compared with another'),
 		(241, 'state that never meets another', 'state', '{state}', 'alone', 'c.n_alone < c.n_steps', '{}', '{}',
@@ -319,7 +318,6 @@ COMMENT ON FUNCTION stepadv_internal.problem_ids(stepadv_internal.attached) IS
 --	lost, groupless	rows that are in no rollout, or in no group
 --	shown			what is shown beside the steps of a rollout
 --	state			steps of a group, by their states
---	unmarked		steps of a group that has no greedy rollout, where another has
 CREATE FUNCTION stepadv_internal.problem_branches(a stepadv_internal.attached, given stepadv_internal.problem_kind[],
 	levels text[]) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
@@ -367,16 +365,6 @@ BEGIN
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'g.%1$I AS k%2$s'::text, ', '::text),
 			stepadv_internal.fold(a, '{state}'::text[], NULL::text, '{}'::text[]),
 		stepadv_internal.value_name(a)), kinds, '{state}'::text[]);
-	-- Where nobody marks any, nobody misses them; a shard does not know of the others' unless it is told.
-	RETURN NEXT stepadv_internal.problem_rows(n, no_id,
-		format('(SELECT %1$s, ROW((SELECT sum(o.n_steps) FROM stepadv.rollouts(g.%2$I, 0::float8) o), '
-			'NULL)::stepadv_internal.bad_rows AS b_235 FROM %3$s
-		WHERE %6$s AND NOT EXISTS (SELECT FROM %4$s x WHERE x.greedy AND %5$s)) c',
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'g.%1$I AS k%2$s'::text, ', '::text),
-			stepadv_internal.value_name(a), stepadv_internal.fold(a, '{}'::text[], NULL::text, '{}'::text[]),
-		rows_name, stepadv_internal.same_group('x'::text, (a).rows, 'g'::text, (a).rows, n),
-		format(CASE WHEN stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN '(SELECT bool_or(x.greedy) FROM %s x)'
-			ELSE 'EXISTS (SELECT FROM %s x WHERE x.greedy)' END, rows_name)), kinds, '{unmarked}'::text[]);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.problem_branches(stepadv_internal.attached, stepadv_internal.problem_kind[],
@@ -404,7 +392,7 @@ BEGIN
 		items := concat_ws(', ', items, format('p.k%s AS %I', cardinality(taken) - 6, taken[cardinality(taken)]));
 	END LOOP;
 	SELECT string_agg(b, ' UNION ALL ') INTO branches
-	FROM stepadv_internal.problem_branches(a, kinds, '{row,number,lost,groupless,shown,state,unmarked}'::text[]) b
+	FROM stepadv_internal.problem_branches(a, kinds, '{row,number,lost,groupless,shown,state}'::text[]) b
 		WHERE b IS NOT NULL;
 	SELECT jsonb_object_agg(k.places, k.methods) INTO touched
 	FROM (SELECT string_agg(k.place::text, ',' ORDER BY k.place) AS places, k.methods FROM unnest(kinds) k

@@ -115,9 +115,7 @@ INSERT INTO stepadv_internal.roles VALUES
 	('category', 40, 'steps', 'word', 'category must be text.'),
 	('logp_ref', 41, 'steps', 'numbers', 'logp_ref must be an array of real or double precision.'),
 	('coarse_state', 43, 'source', 'identity', NULL), ('logp', 44, 'source', 'number',
-		'logp must be a number, the log-probability of the action.'),
-	('greedy', 42, 'source', 'truth',
-		'greedy must be boolean; attach a view that says which rollouts were decoded greedily.');
+		'logp must be a number, the log-probability of the action.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.

@@ -81,7 +81,8 @@ BEGIN
 		SELECT %1$s FROM (
 			SELECT %2$s, stepadv_internal.forgiving_rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint,
 				%10$s, NULL::bigint, NULL::bigint, %3$s, NULL::boolean,
-				NULL::bigint, %4$s::float8, NULL::float8, NULL::float8) AS %5$I
+				NULL::bigint, %4$s::float8, NULL::float8, NULL::float8, NULL::integer, NULL::float8[],
+				NULL::boolean, NULL::bigint, NULL::bigint, NULL::float8) AS %5$I
 			FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL GROUP BY %2$s) g
 		CROSS JOIN LATERAL stepadv.gae(g.%5$I%8$s) a%9$s$view$,
 		beside.items || runs.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,

@@ -77,7 +77,7 @@ AS $$
 	SELECT k, true FROM unnest('{task_id,run_id,policy_version}'::text[]) k
 	UNION ALL
 	SELECT c, false FROM unnest('{
-		rollout_id, policy_step, model, outcome, success, truncated, greedy, channel, curation, started_at,
+		rollout_id, policy_step, model, outcome, success, truncated, channel, curation, started_at,
 		ended_at, tags, metadata, step_id, step_no, turn, observation, action, tool, args, ok, next_observation,
 		state, action_hash, next_state, reward, turn_reward, value, cost, prompt_token_ids, response_token_ids,
 		response_mask, rollout_logprobs, policy_logprobs, ref_logprobs, tableoid, ctid, xmin, xmax, cmin,
@@ -132,7 +132,6 @@ AS $ddl$
 			outcome float8 CHECK (outcome > '-Infinity' AND outcome < 'Infinity'),
 			success boolean,
 			truncated boolean NOT NULL DEFAULT false,
-			greedy boolean NOT NULL DEFAULT false,
 			channel text NOT NULL DEFAULT 'train' CHECK (channel IN ('train', 'validation')),
 			curation text,
 			started_at timestamptz,
@@ -200,8 +199,6 @@ AS $ddl$
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
 		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether it reached its goal; NULL: not known';
 		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'cut off before it ended by itself';
-		COMMENT ON COLUMN %1$I.rollouts.greedy IS
-			'decoded greedily, as a baseline of the others of its group: see the view steps_remax';
 		COMMENT ON COLUMN %1$I.rollouts.channel IS 'train or validation; give validation rollouts groups of their own';
 		COMMENT ON COLUMN %1$I.rollouts.curation IS 'label for the selection of training rollouts';
 		COMMENT ON TABLE %1$I.steps IS 'steps of rollouts: one decision each';
@@ -263,8 +260,7 @@ BEGIN
 			CASE WHEN k.of_rollout THEN %3$s ELSE %2$s END AS reward, CASE WHEN k.of_rollout
 				THEN r.success END AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
 			CASE WHEN k.of_rollout THEN r.truncated END AS truncated, CASE WHEN k.of_rollout
-				THEN r.policy_step END AS policy_step,
-			CASE WHEN k.of_rollout THEN r.greedy END AS greedy
+				THEN r.policy_step END AS policy_step
 		FROM %1$I.rollouts r CROSS JOIN (VALUES (true), (false)) k(of_rollout)
 		LEFT JOIN %1$I.steps s ON %7$s AND s.rollout_id = r.rollout_id AND NOT k.of_rollout
 		WHERE k.of_rollout OR s.step_no IS NOT NULL
@@ -272,12 +268,12 @@ BEGIN
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
 			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
-				NULL::boolean AS truncated, NULL::bigint AS policy_step, NULL::boolean AS greedy
+				NULL::boolean AS truncated, NULL::bigint AS policy_step
 		FROM %1$I.steps s
 		UNION ALL
 		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
 			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean,
-				NULL::integer, r.truncated, r.policy_step, r.greedy
+				NULL::integer, r.truncated, r.policy_step
 		FROM %1$I.rollouts r
 		$$ END, make_rollout_rows.schema, step_reward, outcome_reward,
 		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)'
@@ -493,7 +489,7 @@ BEGIN
 		columns => '{
 			"step_id": "step_id", "success": "success", "next_state": "next_state", "value": "value",
 			"turn_reward": "turn_reward", "cost": "cost", "turn": "turn", "tool": "tool", "args": "args", "ok": "ok",
-			"category": "tool", "truncated": "truncated", "greedy": "greedy", "logp_new": "policy_logprobs",
+			"category": "tool", "truncated": "truncated", "logp_new": "policy_logprobs",
 			"logp_old": "rollout_logprobs", "logp_ref": "ref_logprobs", "token_mask": "response_mask",
 			"prompt_token_ids": "prompt_token_ids", "response_token_ids": "response_token_ids", "task_id": "task_id",
 			"run_id": "run_id", "policy_version": "policy_version", "policy_step": "policy_step",

@@ -233,42 +233,32 @@ DECLARE
 	by_turn CONSTANT text := CASE (a).unit WHEN 'turn' THEN 'stepadv.by_turn(%s, ''sequence''::text)' WHEN 'turn_set'
 		THEN 'stepadv.by_turn(%s, ''set''::text)' END;
 	relation CONSTANT regclass := stepadv_internal.rows_for(a, reads);
-	-- In the order of rollout_agg's arguments: the shortest of its forms that will do.
+	-- In the order of rollout_agg's arguments.
 	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,
 		rewards,truncated,policy_step,coarse_state,logp}';
 	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,
 		integer,float8[],boolean,bigint,bigint,float8}';
 	policy_step CONSTANT text := stepadv_internal.policy_step_column(a);
-	reads_marks CONSTANT boolean := 'greedy' = ANY (reads) AND stepadv_internal.has_column(relation, 'greedy'::text);
 	value text;
 BEGIN
 	-- A value that is kept has every role that any function reads.
 	IF (a).folded IS NOT NULL AND over IS NULL THEN
-		RETURN format('(SELECT %s, c.rollouts AS %s%s FROM %s c) g',
+		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c) g',
 			(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept,
 				name, i)),
-			stepadv_internal.value_name(a), CASE WHEN 'greedy' = ANY (reads) AND stepadv_internal.has_column((a).rows,
-				'greedy'::text)
-				THEN format(', ARRAY(SELECT x.rollout_id::bigint FROM %s x WHERE x.greedy AND %s) AS stepadv_greedy',
-					stepadv_internal.relation_name((a).rows),
-					stepadv_internal.same_group('x'::text, (a).rows, 'c'::text, (a).folded, (a).n_group_columns)) END,
-			stepadv_internal.relation_name((a).folded));
+			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded));
 	END IF;
 	IF by_turn IS NOT NULL THEN
 		reads := reads || 'turn'::text;
 	END IF;
-	roles := roles[1:CASE
-		WHEN EXISTS (SELECT FROM unnest(roles[16:17]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation,
-			r)) THEN 17
-		WHEN 'truncated' = ANY (reads) AND stepadv_internal.has_column(relation, 'truncated'::text)
-			OR 'policy_step' = ANY (reads) AND policy_step IS NOT NULL
-			OR 'rewards' = ANY (reads) AND stepadv_internal.has_column(relation, 'rewards'::text)
-			OR 'turn' = ANY (reads) AND stepadv_internal.has_column(relation, 'turn'::text) THEN 15
-		WHEN EXISTS (SELECT FROM unnest(roles[8:11]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation,
-			r)) THEN 11
-		WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 7
-		ELSE 6 END];
+	-- Of the two forms the shorter where it will do.
+	IF NOT EXISTS (SELECT FROM unnest(roles[8:17]) r(role) WHERE r.role = ANY (reads)
+		AND CASE r.role WHEN 'policy_step' THEN policy_step IS NOT NULL
+			ELSE stepadv_internal.has_column(relation, r.role) END)
+	THEN
+		roles := roles[1:7];
+	END IF;
 	SELECT string_agg(CASE
 			WHEN r.role = 'policy_step' AND r.role = ANY (reads) AND policy_step IS NOT NULL
 				THEN format('x.%I::bigint', policy_step)
@@ -284,12 +274,10 @@ BEGIN
 	IF reads_state AND history IS NOT NULL THEN
 		value := format(history, value);
 	END IF;
-	RETURN format('(SELECT %1$s, %2$s AS %3$s%6$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys
+	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys
 		|| divided_by, 'x.%1$I'::text, ', '::text), value,
 		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)),
-			stepadv_internal.rollout_filter(a),
-		CASE WHEN reads_marks THEN ', pg_catalog.array_agg(x.rollout_id::bigint) FILTER (WHERE x.greedy) AS '
-			'stepadv_greedy' END);
+			stepadv_internal.rollout_filter(a));
 END
 $$;
 

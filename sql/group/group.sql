@@ -171,23 +171,8 @@ COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint
 -- advantages of its rollout and nothing else.
 
 CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
-	float8) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
-
-CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
 	float8, boolean) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
-
-CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
-	float8, boolean, bigint, float8, float8, float8) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
-
-CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
-	float8, boolean, bigint, float8, float8, float8, integer, float8[], boolean, bigint) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
@@ -197,43 +182,10 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
 
 CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
-	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8
-) (
-	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 4096,
-	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
-	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
-	PARALLEL = SAFE
-);
-
-CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
 	success boolean
 ) (
 	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 4096,
-	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
-	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
-	PARALLEL = SAFE
-);
-
-CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
-	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
-	success boolean, next_state bigint, value float8, turn_reward float8, cost float8
-) (
-	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 6144,
-	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
-	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
-	PARALLEL = SAFE
-);
-
-CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
-	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
-	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[],
-	truncated boolean, policy_step bigint
-) (
-	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
 	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
@@ -252,18 +204,10 @@ CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 	PARALLEL = SAFE
 );
 
-COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
+COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
 'rollout_agg for the views of attach: what it refuses is a defect of its rollout, which then counts as not '
 'judged, for those methods only that read the column; a row without rollout_id is left out, a value that is not '
 'finite is missing; estimators give NULL where otherwise they raise an error';
-COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
-'the same with as many arguments as rollout_agg takes';
-COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
-	bigint, float8, float8, float8) IS
-'the same with as many arguments as rollout_agg takes';
-COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
-	bigint, float8, float8, float8, integer, float8[], boolean, bigint) IS
-'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
 	bigint, float8, float8, float8, integer, float8[], boolean, bigint, bigint, float8) IS
 'the same with as many arguments as rollout_agg takes';

@@ -74,7 +74,6 @@ INSERT INTO given VALUES
 	('%', 'same', '''state'''),
 	('%', 'max_cycle', '10'),
 	('%', 'history', '$'),
-	('%', 'greedy', '$'),
 	('group_union', 'b', '(SELECT rollout_agg(1, -1, 1, 1, 1, 1))'),
 	('%', 'min_visits', '1');
 
@@ -171,7 +170,7 @@ INSERT INTO asked (what, query)
 SELECT call || ' of ' || s, format('SELECT count(*) FROM %s a', replace(call, 'g, ', format('held(%L, NULL::rollout_group), ', s)))
 FROM (VALUES ('hgpo(g, history_length => 10)'), ('history_states(g, ''set'', 2)'), ('history_states(g, ''last_observations'', 100)'), ('history_states(g, ''root'', 2)'),
 	('rtmc(g, visit => ''first'', normalise => true)'), ('batch_td(g, lambda => 0.5)'), ('batch_td(g, gamma => 1.0)'),
-	('gigpo(g, visit => ''first'', normalise => ''none'')'), ('loops(g, ''action'', 1000)'), ('salt(g, merge => ''action'')'), ('resample(g, 1000)'), ('resample(g, 1000, replace => true)'),
+	('gigpo(g, visit => ''first'', normalise => ''none'')'), ('loops(g, ''action'', 1000)'), ('resample(g, 1000)'), ('resample(g, 1000, replace => true)'),
 	('stepadv_internal.left_out(g, 10000, 1)'), ('decision_points(g, ''batch_td'')'), ('failure_points(g, ''batch_td'')')) q (call), unnest('{many,long,one}'::text[]) s
 -- A thousand long rollouts are more than a value may hold.
 WHERE call NOT LIKE 'resample%' OR s = 'many';

@@ -14,7 +14,7 @@ CREATE TEMP VIEW groups AS
 SELECT rollout_agg(i, i % 3, i::integer, i % 2, i % 4, i) AS g FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT rollout_agg(i, i % 3, i::integer, nullif(i % 2, 1), nullif(i % 4, 2), i / 3.0, i % 3 = 1, i + 1, 0.5, nullif(i, 2), 2, (i / 2)::integer, ARRAY[i, NULL]::float8[], i = 2, 7) FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT by_turn(rollout_agg(i, i % 3, i::integer, i % 2, i % 4, i, NULL, NULL, NULL, NULL, NULL, (i / 2)::integer, NULL, NULL, NULL), 'set') FROM generate_series(1::bigint, 12) i
-UNION ALL SELECT stepadv_internal.forgiving_rollout_agg(i, i % 3, (i / 4)::integer, i % 2, i % 4, 'NaN') FROM generate_series(1::bigint, 6) i
+UNION ALL SELECT stepadv_internal.forgiving_rollout_agg(i, i % 3, (i / 4)::integer, i % 2, i % 4, 'NaN', NULL) FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT rollout_agg(1, 1, NULL, NULL, NULL, 1)
 UNION ALL SELECT rollout_agg(i, 1, i::integer, NULL, NULL, 1) FROM generate_series(1::bigint, 40) i;
 CREATE TEMP VIEW models AS

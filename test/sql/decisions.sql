@@ -184,12 +184,12 @@ SELECT * FROM failure_points((SELECT g FROM hand), method => NULL);
 SELECT * FROM loops((SELECT g FROM hand), 'both');
 SELECT * FROM loops((SELECT g FROM hand), max_cycle => 1001);
 SELECT * FROM graph_summary((SELECT g FROM hand), max_bins => 0);
-CREATE VIEW costly AS SELECT rollout_agg(i, i, 1, 1, i, 0, i = 1, NULL, NULL, NULL, i - 1) AS strict, stepadv_internal.forgiving_rollout_agg(i, i, 1, 1::bigint, i::bigint, 0::float8, i = 1, NULL::bigint, NULL::float8, NULL::float8, (i - 1)::float8) AS forgiving FROM generate_series(1, 3) i;
+CREATE VIEW costly AS SELECT rollout_agg(i, i, 1, 1, i, 0, i = 1, NULL, NULL, NULL, i - 1) AS strict, stepadv_internal.forgiving_rollout_agg(i, i, 1, 1::bigint, i::bigint, 0::float8, i = 1, NULL::bigint, NULL::float8, NULL::float8, (i - 1)::float8, NULL, NULL, NULL, NULL, NULL, NULL) AS forgiving FROM generate_series(1, 3) i;
 SELECT f.* FROM costly, failure_points(strict) f;
 SELECT s.* FROM costly, graph_summary(strict) s;
 SELECT f.* FROM costly, failure_points(forgiving) f;
 SELECT s.* FROM costly, graph_summary(forgiving) s;
-CREATE VIEW huge AS SELECT rollout_agg(i, i, 1, 1, i, 1e308) AS strict, stepadv_internal.forgiving_rollout_agg(i, i, 1, 1::bigint, i::bigint, 1e308::float8) AS forgiving FROM generate_series(1, 3) i;
+CREATE VIEW huge AS SELECT rollout_agg(i, i, 1, 1, i, 1e308) AS strict, stepadv_internal.forgiving_rollout_agg(i, i, 1, 1::bigint, i::bigint, 1e308::float8, NULL) AS forgiving FROM generate_series(1, 3) i;
 SELECT d.* FROM huge, decision_points(strict) d;
 SELECT d.* FROM huge, decision_points(forgiving, 'rtmc') d;
 

@@ -179,8 +179,8 @@ FROM walks w, rtmc(h, history => g, decay => 0.5) a JOIN rtmc(h, history => (SEL
 CREATE TABLE unknown AS
 SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 3 THEN policy END) FILTER (WHERE own) AS g,
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 14 THEN policy END) FILTER (WHERE NOT own) AS h,
-	stepadv_internal.forgiving_rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 3 THEN policy END) FILTER (WHERE own) AS g_forgiving,
-	stepadv_internal.forgiving_rollout_agg(id, rollout, no, state, action, reward) FILTER (WHERE own) AS g_of_none,
+	stepadv_internal.forgiving_rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 3 THEN policy END, NULL, NULL) FILTER (WHERE own) AS g_forgiving,
+	stepadv_internal.forgiving_rollout_agg(id, rollout, no, state, action, reward, NULL) FILTER (WHERE own) AS g_of_none,
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy) FILTER (WHERE NOT own AND rollout <> 14) AS h_without
 FROM walk WHERE task = 1 GROUP BY task;
 \set VERBOSITY default

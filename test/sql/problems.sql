@@ -190,7 +190,7 @@ INSERT INTO bad.other_order SELECT * FROM bad.other_order;	-- every row twice: a
 CREATE FUNCTION bad.fold(source text) RETURNS TABLE (task text, value text) LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN QUERY EXECUTE format('SELECT s.task, stepadv_internal.forgiving_rollout_agg(s.id, stepadv.signature_hash(s.run), CASE WHEN s.n > 2147483647 THEN 2147483647 WHEN s.n < -2147483648 THEN -2147483648 ELSE s.n END::integer,
-		stepadv.signature_hash(s.st), stepadv.signature_hash(s.act), CASE WHEN s.rew > 1e200 THEN ''Infinity''::float8 ELSE s.rew::float8 END, NULL::boolean, NULL::bigint, s.v, s.tr, s.c)::text FROM %s s WHERE s.task IS NOT NULL GROUP BY s.task', source);
+		stepadv.signature_hash(s.st), stepadv.signature_hash(s.act), CASE WHEN s.rew > 1e200 THEN ''Infinity''::float8 ELSE s.rew::float8 END, NULL::boolean, NULL::bigint, s.v, s.tr, s.c, NULL, NULL, NULL, NULL, NULL, NULL)::text FROM %s s WHERE s.task IS NOT NULL GROUP BY s.task', source);
 END $$;
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM folds f FULL JOIN bad.fold('bad.steps') a USING (task);
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM folds f FULL JOIN bad.fold('(SELECT * FROM bad.steps ORDER BY md5(id::text || 7))') a USING (task);
@@ -198,7 +198,7 @@ SET stepadv.enable_group_fold = off;
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM folds f FULL JOIN bad.fold('(SELECT * FROM bad.steps ORDER BY md5(id::text || 8))') a USING (task);
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET enable_indexscan = off; SET enable_bitmapscan = off;
 ALTER TABLE bad.steps SET (parallel_workers = 2);
-EXPLAIN (COSTS off) SELECT task, stepadv_internal.forgiving_rollout_agg(id, 1, n::integer, 1, 1, 1) FROM bad.steps GROUP BY task;
+EXPLAIN (COSTS off) SELECT task, stepadv_internal.forgiving_rollout_agg(id, 1, n::integer, 1, 1, 1, NULL) FROM bad.steps GROUP BY task;
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM folds f FULL JOIN bad.fold('bad.steps') a USING (task);
 CREATE TEMP TABLE twice AS SELECT * FROM bad.fold('bad.other_order');
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET enable_indexscan; RESET enable_bitmapscan; RESET stepadv.enable_group_fold;

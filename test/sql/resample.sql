@@ -95,7 +95,7 @@ CREATE TABLE kinds AS
 SELECT 'full' AS kind, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step) AS g FROM wide
 UNION ALL SELECT 'turns', by_turn(rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step), 'set') FROM wide
 UNION ALL SELECT 'forgiving', stepadv_internal.forgiving_rollout_agg(step_id, rollout_id, step_no, state, action,
-	CASE WHEN rollout_id % 3 = 0 THEN 'NaN' ELSE reward END, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step) FROM wide;
+	CASE WHEN rollout_id % 3 = 0 THEN 'NaN' ELSE reward END, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step, NULL, NULL) FROM wide;
 SELECT kind, bool_and(resample(g, NULL, seed, false)::text = g::text) AS itself,
 	bool_and((SELECT array_agg((s.step_id, s.step_no, s.state, s.action, s.reward, s.success, s.next_state, s.value, s.turn_reward, s.cost, s.turn) ORDER BY s.step_id) FROM steps(r) s) =
 		(SELECT array_agg((s.step_id, s.step_no, s.state, s.action, s.reward, s.success, s.next_state, s.value, s.turn_reward, s.cost, s.turn) ORDER BY s.step_id)

@@ -85,7 +85,7 @@ sub place
 	return $here . ($plan =~ /Distributed Subplan/ ? ', after a subplan' : '');
 }
 # What asks for something of all groups that cannot be in one place.
-my $of_all = qr/_(groups|rollouts|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc|batch_td|opo|grpo_passk|igpo|pure|bi_level_gae|g2po|salt|spa|compare|advantages|progress_over_time|shape_over_time|signs|pass_at_k|credit_check|behaviour|behaviour_advantage|success_by_horizon|advantage_over_time|advantage_histogram)$/;
+my $of_all = qr/_(groups|rollouts|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc|batch_td|igpo|pure|bi_level_gae|spa|compare|advantages|progress_over_time|shape_over_time|signs|pass_at_k|credit_check|behaviour|behaviour_advantage|success_by_horizon|advantage_over_time|advantage_histogram)$/;
 my @views = split /\n/, ask(q(SELECT c.relname FROM pg_class c WHERE c.relkind = 'v' AND c.relname ~ '^(plain|whole|signed)_' ORDER BY c.oid));
 cmp_ok(scalar @views, '>', 110, 'there are many views');
 foreach my $view (@views)
@@ -118,16 +118,6 @@ like($plan, qr/Insert on kept_\d+.*StepScan.*GroupFold/s, 'each shard into its o
 like(plan_of('INSERT INTO folded SELECT task, rollouts FROM plain_values'), qr/Insert on folded_\d+.*GroupFold/s, 'values likewise');
 ask('INSERT INTO kept SELECT task, step_id, advantage FROM plain_rtmc');
 is(rounded(ask('SELECT * FROM kept')), rounded($alone->safe_psql('postgres', 'SELECT task, step_id, advantage FROM plain_rtmc')), 'and is the same');
-
-# One group has a greedy rollout, the others miss theirs: in whichever shard they are.
-my $greedy = q(CREATE TABLE marked (id bigint, task integer, r bigint, n integer, state bigint, reward float8, greedy boolean););
-my $marked = q(INSERT INTO marked SELECT i, i / 4, i / 2, i % 2, i % 3, i % 5, i < 2 FROM generate_series(0, 39) i;
-	SELECT count(*) FROM stepadv.attach('marked', '{task}', 'r', 'n', 'state', NULL, 'reward', columns => '{"step_id": "id", "greedy": "greedy"}', views => '{all}'));
-ask("$greedy SELECT create_distributed_table('marked', 'task')");
-is(ask($marked), $alone->safe_psql('postgres', "$greedy $marked"), 'with greedy rollouts');
-my $missed = q(SELECT * FROM marked_problems WHERE problem = 'no greedy rollout');
-is(rounded(ask($missed)), rounded($alone->safe_psql('postgres', $missed)), 'groups that have none');
-is(ask("SELECT count(*) FROM ($missed) m"), '9', 'all but one');
 
 # A history is of the groups of a task, which are in one shard; the policy step a column of the group, or of rollouts.
 my $tries = q(CREATE TABLE tries (id bigint, task integer, policy integer, r bigint, n integer, state integer, action integer, reward float8);
