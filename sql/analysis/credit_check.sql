@@ -129,7 +129,8 @@ COMMENT ON FUNCTION stepadv.credit_check(float8[]) IS
 'within one paired error of the best';
 
 -- The plain sentence: of all candidates, then of this one.
-CREATE FUNCTION stepadv_internal.credit_finding(groups bigint, best_p float8, is_best boolean, name text) RETURNS text
+CREATE FUNCTION stepadv_internal.credit_finding(groups bigint, best_p float8, groups_needed bigint, is_best boolean,
+	name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -139,8 +140,9 @@ AS $$
 		WHEN best_p <= 0.05 AND is_best AND name = 'stateless'
 			THEN 'among the best: the state adds nothing that can be shown'
 		WHEN best_p <= 0.05 THEN CASE WHEN is_best THEN 'among the best' ELSE 'worse' END
-		ELSE format('no step-level credit can be shown in these %s groups (p %s); rollout-level advantages are as good',
-			groups, ltrim(round(best_p::numeric, 2)::text, '0')) END
+		ELSE format('no step-level credit can be shown in these %s groups (p %s%s); rollout-level advantages are as good',
+			groups, ltrim(round(best_p::numeric, 2)::text, '0'),
+			'; about ' || groups_needed || ' groups would be needed') END
 $$;
-COMMENT ON FUNCTION stepadv_internal.credit_finding(bigint, float8, boolean, text) IS
-'part of credit_check: what a row says in words, with the least p of all rows';
+COMMENT ON FUNCTION stepadv_internal.credit_finding(bigint, float8, bigint, boolean, text) IS
+'part of credit_check: what a row says in words, with the least p and groups_needed of all rows';

@@ -132,6 +132,7 @@ DECLARE
 	attachment regclass;
 	a stepadv_internal.attached;
 	home record;
+	chosen record;
 BEGIN
 	PERFORM stepadv_internal.check_columns(coalesce(columns, '{}'));
 	g := stepadv_internal.given(source, group_by, coalesce(columns, '{}')
@@ -156,6 +157,33 @@ BEGIN
 	IF NOT g.roles ? 'grounded' AND g.roles ?| '{features,contribution}' AND stepadv_internal.column_type(g.steps,
 		g.roles ->> 'ok') IS NOT NULL THEN
 		g.roles := g.roles || jsonb_build_object('grounded', g.roles ->> 'ok');
+	END IF;
+	IF g.states = 'auto' THEN
+		g.states := CASE WHEN g.roles ? 'tool' THEN 'signature' END;
+		-- What is attached to choose by is undone with its subtransaction.
+		BEGIN
+			PERFORM stepadv_internal.make_attachment(g, schema, prefix);
+			SELECT c.state, c.finding, min(c.p) OVER () AS p, string_agg(c.state, ', ') FILTER (WHERE c.is_best) OVER () AS best
+				INTO chosen
+			FROM stepadv_internal.choose_state(source, CASE WHEN g.roles ?& '{state,tool}' AND g.steps = source
+				AND g.columns IS NULL THEN jsonb_build_object('observation', quote_ident(g.roles ->> 'state')) ELSE '{}' END,
+				NULL::text, 'batch_td'::text, 40, prefix) c
+			ORDER BY c.score DESC NULLS LAST LIMIT 1;
+			RAISE SQLSTATE 'SA000';
+		EXCEPTION WHEN SQLSTATE 'SA000' THEN
+		END;
+		IF chosen IS NULL THEN
+			RAISE EXCEPTION 'states ''auto'' need groups to choose by' USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Name the states, or attach when there are rollouts.';
+		ELSIF chosen.p <= 0.05 THEN
+			RAISE NOTICE 'states are "%"', chosen.state USING DETAIL = format('Among the best: %s.', chosen.best);
+		ELSE
+			RAISE NOTICE '%', chosen.finding USING HINT = 'States are ''root''. Attach again when there are more groups.';
+		END IF;
+		g.states := CASE WHEN chosen.p > 0.05 OR chosen.p IS NULL OR chosen.state = 'stateless' THEN 'root'
+			WHEN chosen.state = 'last two actions' THEN 'history_last'
+			WHEN chosen.state = 'set of actions' THEN 'history_set'
+			WHEN chosen.state = 'observation' THEN 'observation' ELSE g.states END;
 	END IF;
 	attachment := stepadv_internal.make_attachment(g, schema, prefix);
 	a := stepadv_internal.known(attachment);
@@ -185,34 +213,6 @@ COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, tex
 '{"gamma": 0.9}}, and "states", "unit", "show_rollouts". A row per view made';
 
 -- ---- More views, and fewer
-
-CREATE FUNCTION stepadv_internal.own_attachment(source regclass, prefix text) RETURNS regclass
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	meant regclass[];
-	names text;
-BEGIN
-	SELECT array_agg(k.attachment), string_agg(quote_ident(k.prefix), ', ') INTO meant, names
-	FROM stepadv_internal.own_attachments(own_attachment.source, own_attachment.prefix) k
-	-- Views are made and rows written as the source's owner: into nothing that is somebody else's.
-	WHERE stepadv_internal.owns(k.attachment, false);
-	IF own_attachment.source IS NULL THEN
-		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
-	ELSIF meant IS NULL THEN
-		RAISE EXCEPTION 'no views of attach over %',
-			concat(own_attachment.source, ' with prefix ' || quote_ident(own_attachment.prefix))
-			USING ERRCODE = 'undefined_object', HINT = 'Call attach first.';
-	ELSIF cardinality(meant) > 1 THEN
-		RAISE EXCEPTION 'several sets of views are attached to %', own_attachment.source
-			USING ERRCODE = 'ambiguous_parameter', HINT = format('Name one by its prefix: %s.', names);
-	END IF;
-	RETURN meant[1];
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.own_attachment(regclass, text) IS
-'the attachment over a source that is meant; error if there is none, or several';
 
 CREATE FUNCTION stepadv_internal.add_views(source regclass, views text[], prefix text)
 	RETURNS TABLE (view_name regclass, shows text)

@@ -110,7 +110,7 @@ AS $$
 DECLARE
 	r CONSTANT jsonb := g.roles;
 	known_states CONSTANT text[] :=
-		'{observation,observation_last,history,history_set,history_last,root,signature,embedding}';
+		'{observation,observation_last,history,history_set,history_last,root,signature,embedding,auto}';
 	needs text;
 BEGIN
 	IF g.source IS NULL THEN
@@ -164,7 +164,9 @@ BEGIN
 	needs := CASE WHEN (g.states LIKE 'observation%' OR g.states = 'embedding') AND NOT r ? 'state'
 		THEN 'a column given as state'
 		WHEN g.states = 'signature' AND NOT r ? 'tool' THEN 'a column given as tool'
-		WHEN g.states LIKE 'history%' AND NOT r ?| '{action,tool}' THEN 'a column given as action or as tool' END;
+		WHEN (g.states LIKE 'history%' OR g.states = 'auto') AND NOT r ?| '{action,tool}'
+			THEN 'a column given as action or as tool'
+		WHEN g.states = 'auto' AND NOT r ? 'reward' THEN 'a column given as reward' END;
 	IF needs IS NOT NULL THEN
 		RAISE EXCEPTION 'states % need %', quote_literal(g.states), needs USING ERRCODE = 'null_value_not_allowed';
 	ELSIF g.states = 'embedding' AND r ? 'next_state' THEN

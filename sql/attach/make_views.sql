@@ -399,3 +399,31 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_views(regclass, text[]) IS
 'makes the views of an attachment anew by its row, and those that are asked for besides; these';
+
+CREATE FUNCTION stepadv_internal.own_attachment(source regclass, prefix text) RETURNS regclass
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	meant regclass[];
+	names text;
+BEGIN
+	SELECT array_agg(k.attachment), string_agg(quote_ident(k.prefix), ', ') INTO meant, names
+	FROM stepadv_internal.own_attachments(own_attachment.source, own_attachment.prefix) k
+	-- Views are made and rows written as the source's owner: into nothing that is somebody else's.
+	WHERE stepadv_internal.owns(k.attachment, false);
+	IF own_attachment.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	ELSIF meant IS NULL THEN
+		RAISE EXCEPTION 'no views of attach over %',
+			concat(own_attachment.source, ' with prefix ' || quote_ident(own_attachment.prefix))
+			USING ERRCODE = 'undefined_object', HINT = 'Call attach first.';
+	ELSIF cardinality(meant) > 1 THEN
+		RAISE EXCEPTION 'several sets of views are attached to %', own_attachment.source
+			USING ERRCODE = 'ambiguous_parameter', HINT = format('Name one by its prefix: %s.', names);
+	END IF;
+	RETURN meant[1];
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.own_attachment(regclass, text) IS
+'the attachment over a source that is meant; error if there is none, or several';
