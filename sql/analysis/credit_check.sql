@@ -140,7 +140,8 @@ AS $$
 		WHEN best_p <= 0.05 AND is_best AND name = 'stateless'
 			THEN 'among the best: the state adds nothing that can be shown'
 		WHEN best_p <= 0.05 THEN CASE WHEN is_best THEN 'among the best' ELSE 'worse' END
-		ELSE format('no step-level credit can be shown in these %s groups (p %s%s); rollout-level advantages are as good',
+		ELSE format('no step-level credit can be shown in these %s groups (p %s%s); rollout-level advantages are as '
+			'good',
 			groups, ltrim(round(best_p::numeric, 2)::text, '0'),
 			'; about ' || groups_needed || ' groups would be needed') END
 $$;

@@ -163,22 +163,24 @@ BEGIN
 		-- What is attached to choose by is undone with its subtransaction.
 		BEGIN
 			PERFORM stepadv_internal.make_attachment(g, schema, prefix);
-			SELECT c.state, c.finding, min(c.p) OVER () AS p, string_agg(c.state, ', ') FILTER (WHERE c.is_best) OVER () AS best
-				INTO chosen
+			SELECT c.state, c.finding, min(c.p) OVER () AS p,
+				string_agg(c.state, ', ') FILTER (WHERE c.is_best) OVER () AS best INTO chosen
 			FROM stepadv_internal.choose_state(source, CASE WHEN g.roles ?& '{state,tool}' AND g.steps = source
-				AND g.columns IS NULL THEN jsonb_build_object('observation', quote_ident(g.roles ->> 'state')) ELSE '{}' END,
-				NULL::text, 'batch_td'::text, 40, prefix) c
+				AND g.columns IS NULL THEN jsonb_build_object('observation', quote_ident(g.roles ->> 'state'))
+				ELSE '{}' END, NULL::text, 'batch_td'::text, 40, prefix) c
 			ORDER BY c.score DESC NULLS LAST LIMIT 1;
 			RAISE SQLSTATE 'SA000';
 		EXCEPTION WHEN SQLSTATE 'SA000' THEN
 		END;
 		IF chosen IS NULL THEN
-			RAISE EXCEPTION 'states ''auto'' need groups to choose by' USING ERRCODE = 'object_not_in_prerequisite_state',
+			RAISE EXCEPTION 'states ''auto'' need groups to choose by'
+				USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Name the states, or attach when there are rollouts.';
 		ELSIF chosen.p <= 0.05 THEN
 			RAISE NOTICE 'states are "%"', chosen.state USING DETAIL = format('Among the best: %s.', chosen.best);
 		ELSE
-			RAISE NOTICE '%', chosen.finding USING HINT = 'States are ''root''. Attach again when there are more groups.';
+			RAISE NOTICE '%', chosen.finding
+				USING HINT = 'States are ''root''. Attach again when there are more groups.';
 		END IF;
 		g.states := CASE WHEN chosen.p > 0.05 OR chosen.p IS NULL OR chosen.state = 'stateless' THEN 'root'
 			WHEN chosen.state = 'last two actions' THEN 'history_last'

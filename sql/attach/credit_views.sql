@@ -79,8 +79,8 @@ SET search_path = pg_catalog, pg_temp
 AS $query$
 	SELECT format($view$
 		SELECT n.method, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed, c.is_best,
-			stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), min(c.groups_needed) OVER (), c.is_best, n.method)
-				AS finding
+			stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), min(c.groups_needed) OVER (), c.is_best,
+				n.method) AS finding
 		FROM (SELECT array_agg(x.sums ORDER BY x.hash) AS sums
 			FROM (SELECT ARRAY[%1$s] AS sums, %2$s AS hash FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s)
 				x) s
