@@ -84,7 +84,26 @@ sed_pattern(Span script, bool quiet, LineRange *lines)
 		lines->choice = LINES_UNKNOWN;
 }
 
-/* The lines that a script of sed lets through, if its first command says so plainly. */
+/* N,Mp;N,Mp: what else sed prints, up to what is no range; all lie between the first line and the last. */
+static void
+add_ranges(Span rest, LineRange *lines)
+{
+	while (rest.length > 1 && (rest.data[0] == ';' || rest.data[0] == '\n'))
+	{
+		int64		first;
+		int64		last;
+		int			at = 0;
+
+		rest = span_trim(span_from(rest, 1));
+		if (!read_addresses(rest, &at, &first, &last) || at >= rest.length || rest.data[at] != 'p')
+			return;
+		lines->first = Min(lines->first, first);
+		lines->last = lines->last == 0 || last == 0 ? 0 : Max(lines->last, last);
+		rest = span_from(rest, at + 1);
+	}
+}
+
+/* The lines that a script of sed lets through, if its first commands say so plainly. */
 void
 sed_range(Span script, bool quiet, LineRange *lines)
 {
@@ -115,6 +134,8 @@ sed_range(Span script, bool quiet, LineRange *lines)
 	{
 		lines->first = first;
 		lines->last = last;
+		if (quiet)
+			add_ranges(span_from(verb, 1), lines);
 	}
 	else if (!quiet && verb.data[0] == 'q' && first == last)
 	{

@@ -331,6 +331,7 @@ static const Program programs[] = {
 	{"nano", PROGRAM_EDITOR, 0, NO_OPTIONS},
 	{"nawk", PROGRAM_AWK, 1, AWK_OPTIONS},
 	{"netstat", PROGRAM_ASK, 0, NO_OPTIONS},
+	{"nginx", PROGRAM_PACKAGE, 0, NO_OPTIONS},
 	{"nice", PROGRAM_WRAPPER, 0, {"n", ",adjustment,"}},
 	{"ninja", PROGRAM_MAKE, 0, MAKE_OPTIONS},
 	{"nl", PROGRAM_VIEW, 0, {"bdfhilnsvw", ""}},

@@ -84,7 +84,7 @@ static const Subcommand subcommands[] = {
 	{" rpm ", " -e --erase ", EFFECT_INSTALL, "remove"},
 	{" rpm ", " -q -qa -ql -qi -qf ", EFFECT_SEARCH, NULL},
 	{" django-admin django manage.py ", " test ", EFFECT_TEST, NULL},
-	{" django-admin django manage.py ", " startapp startproject makemigrations ", EFFECT_CREATE, NULL},
+	{" django-admin django manage.py ", " startapp startproject ", EFFECT_CREATE, NULL},
 	{" django-admin django manage.py ",
 		" check showmigrations diffsettings inspectdb sqlmigrate help ", EFFECT_SEARCH, NULL},
 	{" setup.py ", " test ", EFFECT_TEST, NULL},
@@ -102,6 +102,7 @@ static const Subcommand subcommands[] = {
 		"cherry-pick pull fetch clone init switch worktree push tag submodule gc rerere "
 		"notes filter-branch update-index bundle archive format-patch prune lfs ", EFFECT_FILEOP, NULL},
 	{" git hub ", " apply am ", EFFECT_MODIFY, NULL},
+	{" nginx ", " -t -T ", EFFECT_SEARCH, NULL},
 	{" systemctl ",
 		" status show cat list-units list-unit-files list-timers list-sockets is-active "
 		"is-enabled is-failed get-default help ", EFFECT_SEARCH, NULL},
