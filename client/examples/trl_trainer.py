@@ -21,8 +21,7 @@ class StepGRPOTrainer(GRPOTrainer):
     def _generate_and_score_completions(self, inputs):
         # The members of rollout_func's result are in inputs afterwards.
         output = super()._generate_and_score_completions(inputs)
-        rollouts = [{"task_id": x["task_id"], "rollout_id": uuid.uuid4().hex, "outcome": x["outcome"]}
-                    for x in inputs]
+        rollouts = [{"task_id": x["task_id"], "rollout_id": uuid.uuid4().hex, "outcome": x["outcome"]} for x in inputs]
         with psycopg.connect(os.environ.get("STEPADV", ""), autocommit=True) as connection:
             batch = stepadv.insert(connection, rollouts, [x["steps"] for x in inputs])
             # A group may be spread over processes.

@@ -23,8 +23,10 @@ def stepadv_advantages(token_level_rewards, response_mask, index=None, config=No
     """Rollouts of one uid are a group; each turn's tokens have its step's advantage."""
     steps = (non_tensor_batch or rows)["steps"]
     outcomes = token_level_rewards.sum(-1).tolist()
-    rollouts = [{"task_id": str(uid), "rollout_id": uuid.uuid4().hex, "outcome": outcome}
-                for uid, outcome in zip(index, outcomes, strict=True)]
+    rollouts = [
+        {"task_id": str(uid), "rollout_id": uuid.uuid4().hex, "outcome": outcome}
+        for uid, outcome in zip(index, outcomes, strict=True)
+    ]
     with psycopg.connect(os.environ.get("STEPADV", ""), autocommit=True) as connection:
         batch = stepadv.insert(connection, rollouts, [list(s) for s in steps])
         arrays = stepadv.advantages(connection, batch, [METHOD])[METHOD]

@@ -23,8 +23,9 @@ HARMLESS = "nothing%"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("attachment", nargs="*", metavar="SCHEMA.PREFIX",
-                        help="such as rl.steps (default: all of yours)")
+    parser.add_argument(
+        "attachment", nargs="*", metavar="SCHEMA.PREFIX", help="such as rl.steps (default: all of yours)"
+    )
 
 
 def percent(share: Any) -> str:
@@ -35,8 +36,9 @@ def percent(share: Any) -> str:
 class Check:
     """One attachment: lines that say what it has."""
 
-    def __init__(self, connection: psycopg.Connection[Any], name: str, source: str, keys: list[str],
-                 views: dict[str, str]) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[Any], name: str, source: str, keys: list[str], views: dict[str, str]
+    ) -> None:
         """Nothing is read yet."""
         self.connection, self.name, self.source, self.keys, self.views = connection, name, source, keys, views
         self.wrong = 0
@@ -63,8 +65,10 @@ class Check:
         if "problems" not in missing:
             self._problems()
         if missing:
-            self.say(f"not looked at: {', '.join(missing)};"
-                     f" stepadv.add_views('{self.source}', '{{{','.join(missing)}}}') makes the views")
+            self.say(
+                f"not looked at: {', '.join(missing)};"
+                f" stepadv.add_views('{self.source}', '{{{','.join(missing)}}}') makes the views"
+            )
         self._kept(kept)
         return self.wrong
 
@@ -72,7 +76,8 @@ class Check:
         n, judged, told, steps, shared = self.row(
             "SELECT count(*), count(*) FILTER (WHERE n_judged > 0), count(*) FILTER (WHERE NOT uniform),"
             " coalesce(sum(n_steps), 0), sum(shared_step_share * n_steps)"
-            f" / nullif(sum(n_steps) FILTER (WHERE shared_step_share IS NOT NULL), 0) FROM {self.views['groups']}")
+            f" / nullif(sum(n_steps) FILTER (WHERE shared_step_share IS NOT NULL), 0) FROM {self.views['groups']}"
+        )
         if n == 0:
             self.say("no groups", True)
             return
@@ -87,17 +92,22 @@ class Check:
     def _rollouts(self) -> None:
         n, judged, successes = self.row(
             "SELECT count(*), count(*) FILTER (WHERE judged), count(*) FILTER (WHERE judged AND success)"
-            f" FROM {self.views['rollouts']}")
+            f" FROM {self.views['rollouts']}"
+        )
         self.say(f"{count(n, 'rollout')}, {judged} judged, {successes} successful")
         if n and not judged:
-            self.say("no rollout is judged: no method says anything of a step;"
-                     " give rewards or outcomes (stepadv import --outcomes)", True)
+            self.say(
+                "no rollout is judged: no method says anything of a step;"
+                " give rewards or outcomes (stepadv import --outcomes)",
+                True,
+            )
 
     def _problems(self) -> None:
         keys = sql.SQL(", ").join(map(sql.Identifier, self.keys)).as_string(self.connection)
         rows = self.connection.execute(
             f"SELECT problem, effect, sum(n_rows)::bigint, count(DISTINCT ({keys})) FROM {self.views['problems']}"
-            f" WHERE effect NOT LIKE '{HARMLESS}' GROUP BY 1, 2 ORDER BY 3 DESC, 1").fetchall()
+            f" WHERE effect NOT LIKE '{HARMLESS}' GROUP BY 1, 2 ORDER BY 3 DESC, 1"
+        ).fetchall()
         for problem, effect, n, groups in rows[:MOST_PROBLEMS]:
             self.say(f"{count(n, 'row')} in {count(groups, 'group')}: {problem} ({effect})", True)
         if len(rows) > MOST_PROBLEMS:
@@ -138,10 +148,12 @@ def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int
         print(safe(f"database {name}: stepadv {__version__}, as this program"))
         made = connection.execute(
             "SELECT format('%s.%s', schema, prefix), prefix, source::oid, source::text, group_columns, views"
-            " FROM stepadv.attachments()").fetchall()
+            " FROM stepadv.attachments()"
+        ).fetchall()
         known = {row[0]: row[1:] for row in made}
         kept = connection.execute(
-            "SELECT source::oid, prefix, how, as_of, age, problem FROM stepadv.maintained()").fetchall()
+            "SELECT source::oid, prefix, how, as_of, age, problem FROM stepadv.maintained()"
+        ).fetchall()
         wrong = 0
         for name in chosen(options.attachment, list(known)):
             prefix, oid, source, keys, views = known[name]

@@ -21,7 +21,9 @@ COMMANDS = {
     "report": "stepadv.report.command",
     "check": "stepadv.check",
 }
-NO_PSYCOPG = "{} has no psycopg 3: apt-get install python3-psycopg (for /usr/bin/python3), or pip install 'psycopg>=3.1'"
+NO_PSYCOPG = (
+    "{} has no psycopg 3: apt-get install python3-psycopg (for /usr/bin/python3), or pip install 'psycopg>=3.1'"
+)
 
 
 class Parser(argparse.ArgumentParser):

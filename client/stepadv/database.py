@@ -68,9 +68,11 @@ def connect(given: dict[str, str], name: str = "stepadv") -> psycopg.Connection:
 
 def has_lz4(connection: psycopg.Connection) -> bool:
     """Long texts take less time so; whoever has chosen something has it as chosen."""
-    return value(connection,
+    return value(
+        connection,
         "SELECT count(*) > 0 FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default'"
-        " AND 'lz4' = ANY (s.enumvals)")
+        " AND 'lz4' = ANY (s.enumvals)",
+    )
 
 
 def value(connection: psycopg.Connection, query: str, *arguments: Any) -> Any:
@@ -90,9 +92,13 @@ def check_version(connection: psycopg.Connection) -> None:
     if version is None:
         raise Failed(f'the database "{name}" has no extension stepadv: CREATE EXTENSION stepadv')
     if number_of(version) < number_of(__version__):
-        raise Failed(f'the database "{name}" has stepadv {version}, this is {__version__}: ALTER EXTENSION stepadv UPDATE')
+        raise Failed(
+            f'the database "{name}" has stepadv {version}, this is {__version__}: ALTER EXTENSION stepadv UPDATE'
+        )
     if number_of(version) > number_of(__version__):
-        raise Failed(f'the database "{name}" has stepadv {version}, this is {__version__}: install stepadv-client {version}')
+        raise Failed(
+            f'the database "{name}" has stepadv {version}, this is {__version__}: install stepadv-client {version}'
+        )
 
 
 def close(connection: psycopg.Connection) -> None:

@@ -38,6 +38,7 @@ WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER
 @dataclass(frozen=True)
 class Batch:
     """What was inserted: the columns of the group, and of each rollout its group and id, and how many steps it has."""
+
     schema: str
     keys: tuple[str, ...]
     rollouts: list[tuple[Any, ...]]
@@ -49,8 +50,10 @@ def _our_settings(connection: psycopg.Connection[Any]) -> Iterator[None]:
     """A transaction, or a part of one, after which settings are what they were."""
     change = "SELECT pg_catalog.current_setting(%(name)s), pg_catalog.set_config(%(name)s, %(value)s, true)"
     with connection.transaction():
-        before = {name: connection.execute(change, {"name": name, "value": value}).fetchone()
-                  for name, value in _SETTINGS.items()}
+        before = {
+            name: connection.execute(change, {"name": name, "value": value}).fetchone()
+            for name, value in _SETTINGS.items()
+        }
         yield
         for name, (value, _) in before.items():
             connection.execute(change, {"name": name, "value": value})
@@ -68,8 +71,13 @@ def _columns(connection: psycopg.Connection[Any], schema: str, table: str) -> di
     return found
 
 
-def _copy(connection: psycopg.Connection[Any], schema: str, table: str, rows: list[dict[str, Any]],
-          types: Mapping[str, tuple[str, str, bool]]) -> None:
+def _copy(
+    connection: psycopg.Connection[Any],
+    schema: str,
+    table: str,
+    rows: list[dict[str, Any]],
+    types: Mapping[str, tuple[str, str, bool]],
+) -> None:
     """COPY of what the rows have; what some of them have not is NULL."""
     from psycopg.types.json import Jsonb
 
@@ -78,18 +86,32 @@ def _copy(connection: psycopg.Connection[Any], schema: str, table: str, rows: li
         if name not in types:
             hint = f'; perhaps you meant "{near}"' if (near := nearest(name, types)) else ""
             raise ValueError(f'{schema}.{table} has no column "{name}"{hint}')
-    with connection.cursor() as cursor, cursor.copy(
-            f"COPY {_quoted(schema, table)} ({', '.join(map(_quoted, names))}) FROM STDIN (FORMAT binary)") as out:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(
+            f"COPY {_quoted(schema, table)} ({', '.join(map(_quoted, names))}) FROM STDIN (FORMAT binary)"
+        ) as out,
+    ):
         out.set_types([types[name][0] for name in names])
         for row in rows:
             values = [row.get(name) for name in names]
-            out.write_row([
-                v if v is None else Jsonb(v) if types[n][0] == "jsonb" else v.tolist() if hasattr(v, "tolist") else v
-                for n, v in zip(names, values, strict=True)])
+            out.write_row(
+                [
+                    v
+                    if v is None
+                    else Jsonb(v)
+                    if types[n][0] == "jsonb"
+                    else v.tolist()
+                    if hasattr(v, "tolist")
+                    else v
+                    for n, v in zip(names, values, strict=True)
+                ]
+            )
 
 
-def insert(connection: psycopg.Connection[Any], rollouts: Sequence[Row], steps: Sequence[Sequence[Row]],
-           schema: str = "rl") -> Batch:
+def insert(
+    connection: psycopg.Connection[Any], rollouts: Sequence[Row], steps: Sequence[Sequence[Row]], schema: str = "rl"
+) -> Batch:
     """Inserts rollouts with all their steps, or nothing; commits, unless the connection is within a transaction."""
     if len(rollouts) != len(steps):
         raise ValueError(f"{len(rollouts)} rollouts, but steps of {len(steps)}")
@@ -112,8 +134,9 @@ def insert(connection: psycopg.Connection[Any], rollouts: Sequence[Row], steps: 
     return Batch(schema, keys, ids, list(map(len, steps)))
 
 
-def advantages(connection: psycopg.Connection[Any], batch: Batch,
-               methods: Sequence[str] = ("rtmc",)) -> dict[str, list[array[float]]]:
+def advantages(
+    connection: psycopg.Connection[Any], batch: Batch, methods: Sequence[str] = ("rtmc",)
+) -> dict[str, list[array[float]]]:
     """By method, of each rollout of the batch an array with a number for each of its steps; NaN: it is not judged."""
     with _our_settings(connection):
         return {method: _of_method(connection, batch, method) for method in methods}
@@ -122,8 +145,10 @@ def advantages(connection: psycopg.Connection[Any], batch: Batch,
 def _of_method(connection: psycopg.Connection[Any], batch: Batch, method: str) -> list[array[float]]:
     view = _quoted(batch.schema, f"steps_{method}")
     if connection.execute("SELECT to_regclass(%s) IS NULL", (view,)).fetchone() == (True,):
-        raise ValueError(f"there is no view {batch.schema}.steps_{method}:"
-                         f" SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')")
+        raise ValueError(
+            f"there is no view {batch.schema}.steps_{method}:"
+            f" SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')"
+        )
     found: dict[tuple[Any, ...], list[tuple[int, float]]] = {rollout: [] for rollout in batch.rollouts}
     names = ", ".join(f"x.{_quoted(name)}" for name in (*batch.keys, "rollout_id"))
     # The arrays bring the condition to the index; of their combinations some may be of no rollout of the batch.
@@ -137,8 +162,10 @@ def _of_method(connection: psycopg.Connection[Any], batch: Batch, method: str) -
                 found[tuple(rollout)].append((step_no, math.nan if advantage is None else advantage))
     for (name, rows), n in zip(found.items(), batch.lengths, strict=True):
         if len(rows) != n:
-            raise ValueError(f"rollout {name} has {len(rows)} steps in {batch.schema}.steps_{method},"
-                             f" and {n} were inserted: {batch.schema}.steps_problems says why")
+            raise ValueError(
+                f"rollout {name} has {len(rows)} steps in {batch.schema}.steps_{method},"
+                f" and {n} were inserted: {batch.schema}.steps_problems says why"
+            )
     return [array("d", (advantage for _, advantage in sorted(rows))) for rows in found.values()]
 
 

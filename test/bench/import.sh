@@ -72,7 +72,7 @@ measure_files()
 	for run in 1 2 3; do
 		query "SET client_min_messages = warning; $make_room" >/dev/null
 		begun=$(date +%s%N)
-		"$top/client/bin/stepadv" import -q -s import_bench "$@" >"$work/import/out" || exit 2
+		"$top/client/bin/stepadv" import -s import_bench "$@" >"$work/import/out" || exit 2
 		echo $((($(date +%s%N) - begun) / 1000)) | awk '{ print $1 / 1000 }'
 	done >"$work/import/times"
 	store "$name" "$(min_median <"$work/import/times")"
@@ -88,7 +88,7 @@ empty='TRUNCATE import_bench.rollouts CASCADE'
 for format in intercode chat verl; do
 	files=$work/import/$([ $format = intercode ] && echo logs || echo $format.jsonl)
 	measure_files import_$format "$empty" "$files"
-	added=$(awk '$1 == "steps_added" { print $2 }' "$work/import/out")
+	added=$(awk '$1 == "added:" { print $4 }' "$work/import/out")
 	row "\`$format\`, $added steps" import_$format "$(a_step import_$format "$added")"
 	measure import_floor 3 "SELECT import_floor()" "$quiet"
 	row '- the floor' import_floor "$(each import_floor "$added" | awk '{ printf "%.0f µs a step", $1 / 1000 }'); the import takes $(ratio import_$format import_floor) x as long"

@@ -175,9 +175,9 @@ load()
 	shift
 
 	begun=$(date +%s%N)
-	"$top/client/bin/stepadv" import -q -f steps "$@" "$work"/lines/*.jsonl >"$work/load.out" 2>&1 || { cat "$work/load.out" >&2; exit 2; }
+	"$top/client/bin/stepadv" import -f steps "$@" "$work"/lines/*.jsonl >"$work/load.out" 2>&1 || { cat "$work/load.out" >&2; exit 2; }
 	store "$name" "$(awk -v ns=$(($(date +%s%N) - begun)) 'BEGIN { print ns / 1e6, ns / 1e6 }')"
-	results[$name]=$(awk '$1 == "steps_added" { print $2 }' "$work/load.out")
+	results[$name]=$(awk '$1 == "added:" { print $4 }' "$work/load.out")
 }
 export PG_CONFIG=$pg_config
 for jobs in 1 4; do

@@ -21,6 +21,13 @@ DATA = TOP / "test" / "data" / "import"
 PROGRAM = str(TOP / "client" / "bin" / "stepadv")
 
 
+# How the end of an import tells what was counted.
+COUNTED = {
+    "rollouts_added": r"^added: (\d+)", "steps_added": r"^added: .* (\d+) steps?$", "rollouts_updated": r"^changed: (\d+)",
+    "rollouts_repeated": r"^known already: (\d+)", "steps_repeated": r"^known already: .* (\d+) steps?$", "bad": r"^could not be used: (\d+)",
+    "contradictions": r"^could not be used: .* (\d+) contradict", "stepless_rollouts": r"^(\d+) of \d+ rollouts? have no step",
+    "unjudged_rollouts": r", (\d+) without a verdict", "nul_replaced": r"U\+0000 in texts, now U\+FFFD \((\d+)\)",
+}  # fmt: skip
 # That nothing is judged: test_runs.py has it.
 WARNING = re.compile(r"\*{78}\n(?:\* .*\n)+\*{78}\n")
 
@@ -33,8 +40,10 @@ class Said:
         self.warning = "".join(WARNING.findall(err))
 
     def count(self, *names: str) -> str:
-        found = [re.search(rf"^{name}:? +(\d+)$", self.out, re.M) for name in names]
-        return " ".join(match[1] if match else "-" for match in found)
+        """Of what was not loaded or repaired: by its name there."""
+        patterns = (COUNTED.get(name, rf"[ ,]{re.escape(name)} \((\d+)\)") for name in names)
+        found = (re.search(pattern, self.out, re.M) for pattern in patterns)
+        return " ".join(match[1] if match else "0" for match in found)
 
 
 class Case(unittest.TestCase):

@@ -138,10 +138,10 @@ BY_HAND = {
 class Formats(Case):
     def check(self, path, expected: Counts) -> None:
         name, folder = f"{path.parent.name}/{path.name}", path.parent.name
-        self.loaded("-q", path)
+        self.loaded(path)
         found = self.lines("SELECT (SELECT count(*) FROM t.rollouts), (SELECT count(*) FROM t.steps), (SELECT count(tool) FROM t.steps)")
         self.assertEqual(found, "|".join(map(str, expected)), name)
-        again = self.loaded("-q", path)
+        again = self.loaded(path)
         self.assertEqual(again.count("rollouts_added", "rollouts_updated", "steps_added"), "0 0 0", name)
         format = FORMAT.get(folder, folder)
         told = self.load("--explain", path).out
@@ -170,19 +170,19 @@ class Formats(Case):
 
     def test_chat(self):
         """a conversation: calls of one turn, results by their ids, arguments that are no JSON, thoughts"""
-        said = self.loaded("-g", "trains-", DATA / "openai_chat/trials.json")
-        self.assertEqual(said.count("stepless_rollouts", "repaired: arguments that are no JSON", "dropped: system messages"), "1 1 1")
+        said = self.loaded(DATA / "openai_chat/trials.json")
+        self.assertEqual(said.count("stepless_rollouts", "arguments that are no JSON", "system messages"), "1 1 1")
         self.assertEqual(self.lines("""SELECT rollout_id, turn, observation, next_observation, tool, args, ok, metadata::text FROM t.steps ORDER BY step_no"""), "\n".join([
-            'trains-7-t0|0|Hello||||' + '|{"thought": "polite"}',
-            "trains-7-t0|1|Find my\nbag|{\"bag\": 5}|find_bag|{'n': [1, 2], 'color': 'red'}|t|{\"text\": \"I look.\"}",
-            "trains-7-t0|1|Find my\nbag|Error: bad arguments|find_owner||f|",
-            "trains-7-t0|2|Error: bad arguments\n{\"bag\": 5}|###STOP###||||"]))
+            '7-t0|0|Hello||||' + '|{"thought": "polite"}',
+            "7-t0|1|Find my\nbag|{\"bag\": 5}|find_bag|{'n': [1, 2], 'color': 'red'}|t|{\"text\": \"I look.\"}",
+            "7-t0|1|Find my\nbag|Error: bad arguments|find_owner||f|",
+            "7-t0|2|Error: bad arguments\n{\"bag\": 5}|###STOP###||||"]))
         self.assertEqual(self.lines("SELECT task_id, rollout_id, outcome, success, metadata -> 'info' FROM t.rollouts ORDER BY 2"),
-                         "trains-7|trains-7-t0|1.0|t|{'k': 1}\ntrains-7|trains-7-t1|0.0|f|")
+                         "7|7-t0|1.0|t|{'k': 1}\n7|7-t1|0.0|f|")
         self.assertEqual(self.value("SELECT count(DISTINCT state) FROM t.steps WHERE turn = 1"), 1)
         self.loaded(DATA / "openai_chat/plain.jsonl")
         self.assertEqual(self.lines("SELECT tool, args, next_observation FROM t.steps WHERE tool = 'add'"), "add|{'a': 2}|5")
-        groups = "SELECT count(*), bool_or(success), max(model) FROM t.rollouts WHERE task_id NOT LIKE 'trains%' GROUP BY task_id ORDER BY 1"
+        groups = "SELECT count(*), bool_or(success), max(model) FROM t.rollouts WHERE task_id NOT LIKE '7%' GROUP BY task_id ORDER BY 1"
         self.assertEqual(self.lines(groups), "1||\n2|f|m")
 
     def test_scaffolds(self):
@@ -207,8 +207,8 @@ class Formats(Case):
     def test_react(self):
         """logs of ReAct agents: copies of solved tries, trials, scores"""
         said = self.loaded(DATA / "react")
-        self.assertEqual(said.count("dropped: copies of rollouts that were done in an earlier trial", "repaired: actions that are no call"), "1 1")
-        self.assertIn("dropped: rollouts listed twice 1", said.out)
+        self.assertEqual(said.count("copies of rollouts that were done in an earlier trial", "actions that are no call"), "1 1")
+        self.assertIn("rollouts listed twice (1)", said.out)
         self.assertEqual(self.lines("""SELECT regexp_replace(rollout_id, '[0-9a-f]{10}', '#'), outcome, success, truncated, metadata ->> 'status'
             FROM t.rollouts ORDER BY metadata ->> 'question' DESC NULLS LAST, metadata ->> 'trial', task_id"""), "\n".join([
             "react--hotpot-#-t1|1.0|t|f|CORRECT", "react--hotpot-#-t1|0.0|f|f|INCORRECT", "react--hotpot-#-t2|0.0|f|t|HALTED",
@@ -261,7 +261,7 @@ class Formats(Case):
         self.assertEqual(self.lines("SELECT rollout_id, model, truncated, metadata -> 'sub_agents' FROM t.rollouts"), "p-1|lab-1|t|1")
         self.connection.execute("DELETE FROM t.rollouts")
         said = self.loaded(DATA / "claude_code/session.jsonl")
-        self.assertEqual(said.count("dropped: messages of sub-agents", "dropped: messages of the program"), "2 1")
+        self.assertEqual(said.count("messages of sub-agents", "messages of the program"), "2 1")
         self.assertEqual(self.lines(f"SELECT turn, tool, args, ok, told, metadata ->> 'thought' FROM ({TOLD}) s ORDER BY step_no"), "\n".join([
             "0|Read|{'file_path': '/w/sum.py'}|f|<tool_use_error>File does not exist.</tool_use_error>|I look first.",
             "0|Task|{'prompt': 'Look around.'}|t|Nothing here.|", "1|||||"]))

@@ -13,11 +13,10 @@ from support import DATA
 from stepadv.importing.conversation import parse_arguments
 from stepadv.importing.files import File
 from stepadv.importing.format import Bad
-from stepadv.importing.formats import FORMATS
 from stepadv.importing.load import Options, Reader
-from stepadv.importing.recognise import explain, guess
+from stepadv.importing.recognise import explain
 from stepadv.importing.rows import Settings, Shape, make_row, make_step_lines
-from stepadv.importing.writer import Tally
+from stepadv.importing.tally import Tally
 
 SHAPE = Shape(["run_id", "policy_version", "task_id"], ["policy_step", "tags"], ["group_id"], ["", "", None])
 ODD = [None, True, False, 0, -1, 2**70, 1.5, 1e308, "", "x", "\0", "2026-01-01T00:00:00Z", "{", '{"a": 1}', "[]", [], {}, [[]], [None], {"role": "assistant"}, ["x", 1],
@@ -59,12 +58,10 @@ def mutate(document, others, r):
 
 def read(text, format):
     """As a load does it, but for the tables."""
-    guess(text)
-    explain(text, None)
-    reader = Reader(File("x", "/a/b.json"), "x", "/a/b.json", Options(format), Tally())
-    kind = FORMATS.get(format)
-    documents = iter([(1, text)])
-    for rollout, n in reader.gather(documents, kind) if kind is not None and kind.split is not None else reader.read(documents):
+    explain(text, 1)
+    reader = Reader(File("x", "/a/b.json"), "/a/b.json", Options(format), Tally())
+    reader.documents = lambda: iter([(1, text)])
+    for rollout, n in reader.rollouts():
         try:
             if any(key in rollout for key in ("group_id", "task_id", "problem")):
                 make_step_lines(make_row(rollout, n, SHAPE, Settings()), "0")

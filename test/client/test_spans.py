@@ -32,7 +32,7 @@ class Spans(Case):
                 FROM t.rollouts ORDER BY rollout_id"""), "130|42|You tell the weather.|conv-1|{'reward': 0.5}\n93|16||conv-2|{'correctness': 'pass'}")
             self.assertEqual(self.lines(f"SELECT turn, metadata ->> 'span_id', metadata -> 'input_tokens', metadata ->> 'started_at', metadata ->> 'thought' FROM t.steps WHERE rollout_id = '{A}' ORDER BY step_no"),
                              "0|a000000000000002|40|2026-02-01T10:00:01.000000Z|Two cities, two calls.\n0|a000000000000002|40|2026-02-01T10:00:01.000000Z|\n1|a000000000000005|90|2026-02-01T10:00:06.000000Z|")
-            self.assertEqual(said.count("dropped: calls of the model that failed", "dropped: spans within a call of a tool"), "1 1")
+            self.assertEqual(said.count("calls of the model that failed", "spans within a call of a tool"), "1 1")
         parts = (DATA / "otel/genai_lines.jsonl").read_text().splitlines(True)
         for n, part in enumerate(parts):
             self.write(f"parts/{n}.jsonl", part)
@@ -43,7 +43,7 @@ class Spans(Case):
         self.assertEqual(self.lines(STEPS), GENAI)
         self.assertEqual(self.value("SELECT string_agg(DISTINCT metadata ->> 'source', ',') FROM t.rollouts"), "stdin")
         broken = self.write("broken.jsonl", "".join(parts) + '{"resourceSpans": [\n')
-        self.refused(r"broken\.jsonl: document 4: invalid JSON.*-k loads the other 2", broken)
+        self.refused(r"broken\.jsonl: line 4: invalid JSON.*-k loads the other 2", broken)
 
     def test_phoenix(self):
         """OpenInference: numbered messages, rewards of spans, judges are no steps; task, session, or what was asked"""
@@ -52,7 +52,7 @@ class Spans(Case):
             said = self.loaded(DATA / "otel" / name)
             self.assertEqual(self.lines(STEPS), 'c1|0|look|{"at": "table"}|t|Find the red key.|0.25\nc1|1|-|I have it.||a red key on the table|\nc2|0|open|{}|f|Find the red key.|', name)
             self.assertEqual(self.lines(ROLLOUTS), "key|c1||1.0|t|m-2|10:00:00|10\nkey|c2||0.0|f|m-2|10:00:20|10")
-            self.assertEqual(said.count("dropped: spans of judges"), "2")
+            self.assertEqual(said.count("spans of judges"), "2")
         plain = (DATA / "otel/phoenix.json").read_text().replace('\\"task_id\\": \\"key\\", ', "")
         self.again()
         self.loaded(self.write("sessions.json", plain))
@@ -70,15 +70,15 @@ class Spans(Case):
             self.assertEqual(self.lines(STEPS), 'lf-1|0|read_file|{"path": "a.py"}|t|The test fails.|\nlf-1|0|run|{"cmd": "pytest"}|f|The test fails.|-0.25\n'
                              "lf-1|1|-|x must be 2.||x = 1\n1 failed|\nlf-2|0|-|I give up.||The test fails.|", name)
             self.assertEqual(self.lines(ROLLOUTS), "fix-a|lf-1|v3|0.75|t|m-3|10:00:00|9\nfix-a|lf-2|v3|0.0|f|m-3|10:00:20|5")
-            self.assertEqual(said.count("dropped: calls of the model that failed"), "1")
+            self.assertEqual(said.count("calls of the model that failed"), "1")
         self.again()
         said = self.loaded(DATA / "langfuse/download.json")
         self.assertEqual(self.lines(STEPS), 'lf-9|0|run|{"cmd": "pytest"}|t|The test fails.|\nlf-9|1|-|It passes now.||1 passed|')
         self.assertEqual(self.lines(ROLLOUTS), "fix-a|lf-9||1.0|t|m-3|11:00:00|9")
-        self.assertEqual(said.count("dropped: calls of the model noted twice"), "1")
+        self.assertEqual(said.count("calls of the model noted twice"), "1")
         scores = "".join(line for line in (DATA / "langfuse/export.jsonl").read_text().splitlines(True) if '"data_type"' in line)
         self.again()
-        self.assertEqual(self.load(self.write("scores.jsonl", scores)).count("dropped: scores of traces that are elsewhere"), "4")
+        self.assertEqual(self.load(self.write("scores.jsonl", scores)).count("scores of traces that are elsewhere"), "4")
 
     def test_late_tools(self):
         """Langfuse: a tool that begins when the model has gone on is its own call's; names with an instrument's words; calls as text, Gemini's parts"""
@@ -132,8 +132,8 @@ class Trainers(Case):
         record = {"prompt_uid": "p", "trajectory_uid": "t", "prompt_ids": [1], "response_ids": [2, 3], "policy_version": 1}
         lines = [json.dumps({**record, "step_index": 0, "rollout_log_probs": [-1]}), '{"prompt_uid": oops}', json.dumps({**record, "step_index": 1, "response_mask": [1, 0]}),
                  json.dumps({"prompt_uid": "p", "step_index": 2}), "7"]  # fmt: skip
-        said = self.refused("", "-k", "--verbose", self.write("bad.jsonl", "\n".join(lines)))
-        for words in ("rollout_logprobs must be as long as response_token_ids", "document 2: invalid JSON", r"document 4: rollout_id \(trajectory_uid\) must be given", "document 5: a step record must be a JSON object"):
+        said = self.refused("", "-k", self.write("bad.jsonl", "\n".join(lines)))
+        for words in ("rollout_logprobs must be as long as response_token_ids", "line 2: invalid JSON", r"line 4: rollout_id \(trajectory_uid\) must be given", "line 5: a step record must be a JSON object"):
             self.assertRegex(said.err, words)
 
     def test_dumps(self):
@@ -177,7 +177,7 @@ class Trainers(Case):
             "parcels/7|sim-1|1.0|t|f|lab/m2|0:01:30", "parcels/7|sim-2|0.0|f|t|lab/m2|0:03:00", "7|sim-3|0.5|f|f||0:03:00", "7|sim-4|0.0|f|f||0:00:10"]))
         self.assertEqual(self.lines("SELECT turn, observation, tool, args, ok, CASE WHEN tool IS NULL THEN action END, next_observation FROM t.steps WHERE rollout_id = 'sim-4' ORDER BY step_no"), "\n".join([
             "0||||" + "|Hello, how can I help?|", "1|Where is parcel 12? please|find_parcel|{'number': 12}|f||", "2|Error: no such parcel||||There is no parcel 12.|Hm. Goodbye."]))
-        self.assertEqual(said.count("dropped: calls of the user", "dropped: results of the user's calls"), "2 2")
+        self.assertEqual(said.count("calls of the user", "results of the user's calls"), "2 2")
 
     def test_verifiers(self):
         """verifiers: examples and traces, weighted rewards, limits, what was told again, tokens"""
@@ -192,7 +192,7 @@ class Trainers(Case):
             "t0|0|2 + 2?||4", "t1|0|2 + 2?|add|", "t1|1|4||4", "t2|0|2 + 2?|add|", "t2|1|4||Let me think.", "t2|2|Answer.||5", "t3|0|Is 5 right?||No."]))
         self.assertEqual(self.lines("SELECT rollout_id, turn, prompt_token_ids, response_token_ids, rollout_logprobs::text FROM t.steps WHERE response_token_ids IS NOT NULL ORDER BY 1, 2"),
                          "t1|0|[1, 2, 3, 4]|[10, 11]|{-0.5,-0.25}\nt1|1|[1, 2, 3, 4, 10, 11, 5, 20, 4]|[30]|{-2}")
-        self.assertEqual(said.count("dropped: messages told again", "dropped: answers in the prompt", "dropped: episodes without a trace", "dropped: system messages"), "1 1 1 1")
+        self.assertEqual(said.count("messages told again", "answers in the prompt", "episodes without a trace", "system messages"), "1 1 1 1")
 
     def test_trl(self):
         """TRL: sums of rewards, steps of the training, prompts are tasks"""

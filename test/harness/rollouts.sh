@@ -24,7 +24,7 @@ sql -c 'CREATE EXTENSION stepadv'
 if [ -n "$rollouts" ]; then
 	printf '\nRollouts from %s\n\n' "$rollouts"
 	# One rollout that is broken should not spoil the show: it is reported and left out.
-	"$top/client/bin/stepadv" import -k -q -s rl "$rollouts" || [ "$(sql -At -c "SELECT to_regclass('rl.steps') IS NOT NULL AND EXISTS (SELECT FROM rl.steps)")" = t ] || exit 2
+	"$top/client/bin/stepadv" import -k -s rl "$rollouts" || [ "$(sql -At -c "SELECT to_regclass('rl.steps') IS NOT NULL AND EXISTS (SELECT FROM rl.steps)")" = t ] || exit 2
 else
 	printf '\nRollouts from the simulator: rooms with keys and doors, 40 tasks of 8 rollouts\n\n'
 	sql -f "$top/test/sim/simulator.sql"

@@ -147,7 +147,7 @@ use_in()
 			done
 			if [ -x /usr/bin/stepadv ]; then
 				export PGHOST=\$d/socket PGDATABASE=use
-				stepadv import -q -s rl /tmp/v1.json && stepadv check rl.steps && stepadv export --columns step_no rl.steps_rtmc | grep -c step_no || status=1
+				stepadv import -s rl /tmp/v1.json && stepadv check rl.steps && stepadv export --columns step_no rl.steps_rtmc | grep -c step_no || status=1
 			fi
 			$pg/pg_ctl -D \$d/data -m fast -w stop >/dev/null
 			rm -rf \$d

@@ -70,28 +70,28 @@ sub same
 	return $said;
 }
 my $first = write_file('first.jsonl', lines(0, 79));
-like(same('a file', $first), qr/^0\n.*rollouts_added +80\n.*steps_added +400\n/s, 'a file is loaded');
+like(same('a file', $first), qr/^0\nadded: 80 rollouts?, 400 steps?\n/s, 'a file is loaded');
 is(ask('SELECT count(DISTINCT step_id) FROM rl.steps'), '400', 'steps have numbers');
 is(ask("SELECT count(*) FROM rl.steps WHERE length(observation) > 4000"), '40', 'long texts arrive');
-like(same('the same again', $first), qr/^0\n.*rollouts_added +0\n.*steps_added +0\nsteps_repeated +400\n/s, 'what is there is not loaded again');
-like(same('a file with some of it', write_file('more.jsonl', lines(70, 99))), qr/^0\n.*rollouts_added +20\n.*steps_added +100\nsteps_repeated +50\n/s, 'what is new is');
+like(same('the same again', $first), qr/^0\nadded: 0 rollouts?, 0 steps?\n.*, 400 steps?\n/s, 'what is there is not loaded again');
+like(same('a file with some of it', write_file('more.jsonl', lines(70, 99))), qr/^0\nadded: 20 rollouts?, 100 steps?\n.*, 50 steps?\n/s, 'what is new is');
 # A rollout in pieces, the first step last.
 my @piece = lines(100, 100);
-like(same('the end of a rollout', write_file('end.jsonl', @piece[3, 4])), qr/steps_added +2\n/, 'a rollout comes in pieces');
-like(same('its beginning', write_file('begin.jsonl', @piece[0 .. 3])), qr/steps_added +3\nsteps_repeated +1\n/, 'in any order');
-like(same('pieces apart', write_file('apart.jsonl', @piece[0, 1], lines(101, 101), @piece[2 .. 4])), qr/rollouts_added +1\n/, 'and with others between them');
-like(same('new ones apart', write_file('apart_new.jsonl', (lines(102, 102))[0, 1], lines(103, 103), (lines(102, 102))[2 .. 4])), qr/rollouts_added +2\n.*steps_added +10\n/s, 'new ones too');
+like(same('the end of a rollout', write_file('end.jsonl', @piece[3, 4])), qr/, 2 steps?\n/, 'a rollout comes in pieces');
+like(same('its beginning', write_file('begin.jsonl', @piece[0 .. 3])), qr/, 3 steps?\n.*, 1 steps?\n/, 'in any order');
+like(same('pieces apart', write_file('apart.jsonl', @piece[0, 1], lines(101, 101), @piece[2 .. 4])), qr/added: 1 rollouts?/, 'and with others between them');
+like(same('new ones apart', write_file('apart_new.jsonl', (lines(102, 102))[0, 1], lines(103, 103), (lines(102, 102))[2 .. 4])), qr/added: 2 rollouts?, 10 steps?\n/s, 'new ones too');
 # What contradicts.
 my $contradiction = write_file('contradiction.jsonl', lines(104, 104), lines(5, 5, action => 'something else'));
 like(same('a contradiction', $contradiction), qr/^1\n1 file, 1 left out\n.*contradiction\.jsonl: line 6: step 0 of rollout o5 of group r, v1, t0 is not what the table has.*--update replaces/s, 'a contradiction is told');
 is(ask("SELECT count(*) FROM rl.rollouts WHERE rollout_id = 'o104'"), '0', 'and nothing of its file is loaded');
-like(same('with -k', '-k', $contradiction), qr/^1\n.*rollouts_added +1\n/s, 'or all but it');
+like(same('with -k', '-k', $contradiction), qr/^1\nadded: 1 rollouts?/s, 'or all but it');
 like(same('another outcome', '-k', write_file('outcome.jsonl', lines(6, 6, outcome => 0.125))), qr/^1\n.*rollouts_updated +1\n.*more than one outcome/s, 'an outcome is changed');
 is(ask("SELECT outcome FROM rl.rollouts WHERE rollout_id = 'o6'"), '0.125', 'in its shard');
 like(same('no JSON', write_file('broken.jsonl', lines(200, 200), '{"no')), qr/^1\n.*line 6/s, 'a broken file is left out');
 # Documents.
 my $chat = write_file('chat.json', '[' . join(', ', map { qq({"task_id": $_, "trial": 0, "reward": 1, "traj": [{"role": "user", "content": "hello $_"}, {"role": "assistant", "content": "hi $_"}, {"role": "user", "content": "bye"}, {"role": "assistant", "content": "so long"}]}) } 1 .. 10) . ']');
-like(same('conversations', '-v', 'v9', $chat), qr/^0\n.*rollouts_added +10\n.*steps_added +20\n/s, 'documents are loaded');
+like(same('conversations', '-v', 'v9', $chat), qr/^0\nadded: 10 rollouts?, 20 steps?\n/s, 'documents are loaded');
 like(same('conversations again', '-v', 'v9', $chat), qr/^0\n.*rollouts_repeated +10\n.*steps_repeated +20\n/s, 'and known again');
 
 # Any node takes a file, and several at once; what two of them want to load is there once.

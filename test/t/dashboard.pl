@@ -85,7 +85,7 @@ whole('a run that is kept');
 
 # Rollouts of other kinds, as stepadv import leaves them.
 %value = (%value, schema => ['imported'], prefix => ['steps']);
-IPC::Run::run([ '/usr/bin/python3', 'client/bin/stepadv', 'import', '-q', '-d', $node->connstr('postgres'), '-s', 'imported', map { "test/data/import/$_" } qw(inspect intercode tau2 react) ],
+IPC::Run::run([ '/usr/bin/python3', 'client/bin/stepadv', 'import', '-d', $node->connstr('postgres'), '-s', 'imported', map { "test/data/import/$_" } qw(inspect intercode tau2 react) ],
 	'>', \my $out, '2>', \my $err);
 like($out . $err, qr/\d+ rollouts/, 'rollouts are imported');
 $node->safe_psql('postgres', q(SELECT stepadv.add_views('imported.steps', '{all}')));

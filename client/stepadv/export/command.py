@@ -40,8 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("relation", metavar="RELATION", help="a view of attach, a selection, or any relation of advantages")
     add("-o", "--out", default="-", metavar="FILE", help="to write (default: standard output)")
     add("-s", "--shape", choices=(*SHAPES, "dpo"), default="steps", help="of a line (default steps)")
-    add("--keep-negative", action="store_true",
-        help="messages, prompt_completion: also steps whose advantage is negative")
+    add(
+        "--keep-negative",
+        action="store_true",
+        help="messages, prompt_completion: also steps whose advantage is negative",
+    )
     add("--columns", type=names, metavar="A,B", help="beside the shape's members; '': none")
     add("--steps", metavar="RELATION", help="of all steps, for conversations (default: the table below)")
     add("--system", metavar="TEXT", help="of the system, where a conversation has none")
@@ -52,10 +55,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--data-source", metavar="NAME", help="verl: of its rows (default: the relation)")
     add("--ability", default="agent", metavar="NAME", help="verl: of its rows (default agent)")
     add("--min-gap", type=float, default=0, metavar="Q", help="dpo: the least difference of q (default 0)")
-    add("--min-visits", type=int, default=2, metavar="N",
-        help="dpo: the fewest rollouts that took each action (default 2)")
-    add("--label-above", type=float, default=0, metavar="Q",
-        help="prm: q above which a step is labelled true (default 0)")
+    add(
+        "--min-visits",
+        type=int,
+        default=2,
+        metavar="N",
+        help="dpo: the fewest rollouts that took each action (default 2)",
+    )
+    add(
+        "--label-above",
+        type=float,
+        default=0,
+        metavar="Q",
+        help="prm: q above which a step is labelled true (default 0)",
+    )
 
 
 @contextlib.contextmanager
@@ -87,26 +100,32 @@ def refuse_negative(lines: Lines) -> None:
     """What was worse than the policy's average is not to be imitated."""
     row = lines.source.connection.execute(
         f"SELECT count(*), count(*) FILTER (WHERE {lines.advantage} < 0) FROM {lines.source.sql} s"
-        f" WHERE {lines.column(lines.options.advantage)} IS NOT NULL").fetchone()
+        f" WHERE {lines.column(lines.options.advantage)} IS NOT NULL"
+    ).fetchone()
     assert row is not None
     if row[1]:
-        raise Failed(f"{row[1]} of {count(row[0], 'step')} of {lines.source.name} have a negative advantage,"
-                     f" and shape {lines.options.shape} teaches to do as they did: select with sign => 'positive',"
-                     " or say --keep-negative")
+        raise Failed(
+            f"{row[1]} of {count(row[0], 'step')} of {lines.source.name} have a negative advantage,"
+            f" and shape {lines.options.shape} teaches to do as they did: select with sign => 'positive',"
+            " or say --keep-negative"
+        )
 
 
 def why_empty(lines: Lines) -> str:
     """What an empty file means."""
     row = lines.source.connection.execute(
-        f"SELECT count(*), count({lines.column(lines.options.advantage)}) FROM {lines.source.sql} s").fetchone()
+        f"SELECT count(*), count({lines.column(lines.options.advantage)}) FROM {lines.source.sql} s"
+    ).fetchone()
     assert row is not None
     name = lines.source.name
     if row[0] == 0:
         known = lines.source.attachment.kinds if lines.source.attachment else {}
         if lines.source.oid in known:
             return f"{name} has no rows"
-        return (f"{name} has no rows; of a selection, stepadv.explain_selection with its rules says"
-                " which removed the steps")
+        return (
+            f"{name} has no rows; of a selection, stepadv.explain_selection with its rules says"
+            " which removed the steps"
+        )
     if row[1] == 0:
         return f"none of the {count(row[0], 'step')} of {name} has an advantage: no rollout of theirs is judged"
     return why_none(lines) if lines.options.shape == "dpo" else f"{name} has no line of shape {lines.options.shape}"

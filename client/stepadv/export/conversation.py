@@ -39,28 +39,41 @@ def results_of(calls: list[Step], seen: str | None, whose: str) -> Iterator[Mess
         if len(calls) == 1 and seen is not None and (result is None or not seen.startswith(result + "\n")):
             result = seen
         elif result is None:
-            raise fail(whose, f"has no result of the call of step {call.step_no}",
-                       "next_observation of a step, or the observation of the next one, is what came back")
+            raise fail(
+                whose,
+                f"has no result of the call of step {call.step_no}",
+                "next_observation of a step, or the observation of the next one, is what came back",
+            )
         told.append(result)
         yield {"role": "tool", "tool_call_id": f"call_{call.step_no}", "content": result}
     before = "\n".join(told) + "\n"
     if seen is not None and seen.startswith(before):
-        yield {"role": "user", "content": seen[len(before):]}
+        yield {"role": "user", "content": seen[len(before) :]}
 
 
 def message_of(turn: list[Step]) -> Message:
     """A turn of the model, with its calls."""
     if turn[0].tool is None:
         return {"role": "assistant", "content": turn[0].action}
-    return {"role": "assistant", "content": turn[0].said, "tool_calls": [
-        {"id": f"call_{c.step_no}", "type": "function", "function": {
-            "name": c.tool, "arguments": c.args if c.args not in (None, "null") else "{}"}} for c in turn]}
+    return {
+        "role": "assistant",
+        "content": turn[0].said,
+        "tool_calls": [
+            {
+                "id": f"call_{c.step_no}",
+                "type": "function",
+                "function": {"name": c.tool, "arguments": c.args if c.args not in (None, "null") else "{}"},
+            }
+            for c in turn
+        ],
+    }
 
 
 def by_model(message: Any) -> bool:
     """Whether a message is a turn of the model's; what it was shown as an example is none."""
-    return (isinstance(message, dict) and message.get("role") in ASSISTANT
-            and message.get("is_demo") not in (True, "true"))
+    return (
+        isinstance(message, dict) and message.get("role") in ASSISTANT and message.get("is_demo") not in (True, "true")
+    )
 
 
 class Conversation:
@@ -116,16 +129,22 @@ class Conversation:
         most = number_before + 1 if number_before is not None else None if before else 1
         if number is not None and most is not None and number > most:
             missing = 0 if number_before is None else number_before + 1
-            raise fail(whose, f"has no step of turn {missing}",
-                       "steps of later turns cannot be told without it: insert it, or leave the rollout out")
+            raise fail(
+                whose,
+                f"has no step of turn {missing}",
+                "steps of later turns cannot be told without it: insert it, or leave the rollout out",
+            )
         if before is not None and before[0].tool is not None:
             self._messages += results_of(before, seen, whose)
         elif seen is not None:
             self._messages.append({"role": "user", "content": seen})
         elif before is not None or not self._messages:
-            raise fail(whose, f"has nothing before step {turn[0].step_no}",
-                       "what the model was told is observation of a step, or next_observation of the one before;"
-                       " for the first, --system will do")
+            raise fail(
+                whose,
+                f"has nothing before step {turn[0].step_no}",
+                "what the model was told is observation of a step, or next_observation of the one before;"
+                " for the first, --system will do",
+            )
         message = message_of(turn)
         if message["content"] is None and "tool_calls" not in message:
             raise fail(whose, f"has no action of step {turn[0].step_no}", "a turn without its words cannot be told")
@@ -144,8 +163,11 @@ class Conversation:
                     messages.insert(0, {"role": "system", "content": self._system})
                 return messages, message
             messages.append(message)
-        raise fail(whose, f"has no turn {turn if turn is not None else 'of its own'}",
-                   "the rollout's metadata has the messages it was imported with: no later step is among them")
+        raise fail(
+            whose,
+            f"has no turn {turn if turn is not None else 'of its own'}",
+            "the rollout's metadata has the messages it was imported with: no later step is among them",
+        )
 
     def _with_text(self, message: Any, whose: str) -> Any:
         """A message as it was: only a text that a step has was left out, for a mark such as {"observation": 3}."""
@@ -155,8 +177,11 @@ class Conversation:
         what, turn = next(iter(mark.items()))
         text = next((getattr(t[0], str(what), None) for t in self._turns if str(t[0].turn) == str(turn)), None)
         if not isinstance(text, str):
-            raise fail(whose, f"has no step of turn {turn}",
-                       "its rollout was imported with it; a step is gone, or its text is")
+            raise fail(
+                whose,
+                f"has no step of turn {turn}",
+                "its rollout was imported with it; a step is gone, or its text is",
+            )
         return {**message, "content": text}
 
 
@@ -167,6 +192,13 @@ def weighted(prompt: list[Message], completion: Message) -> list[Message]:
 
 def without_call_ids(messages: list[Message]) -> list[Message]:
     """Ids of calls are made up: they make no other conversation of one."""
-    return [{k: [{n: v for n, v in c.items() if n != "id"} if isinstance(c, dict) else c for c in value]
-             if k == "tool_calls" and isinstance(value, list) else value
-             for k, value in m.items() if k != "tool_call_id"} for m in messages]
+    return [
+        {
+            k: [{n: v for n, v in c.items() if n != "id"} if isinstance(c, dict) else c for c in value]
+            if k == "tool_calls" and isinstance(value, list)
+            else value
+            for k, value in m.items()
+            if k != "tool_call_id"
+        }
+        for m in messages
+    ]

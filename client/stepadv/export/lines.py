@@ -51,7 +51,7 @@ def joined(*objects: str) -> str:
 def members(items: dict[str, str]) -> str:
     """The SQL expression of an object, as text.  A function has no more than a hundred arguments."""
     pairs = [f"{literal(name)}::text, {item}" for name, item in items.items()]
-    parts = [f"jsonb_build_object({', '.join(pairs[i:i + 40])})" for i in range(0, len(pairs), 40)]
+    parts = [f"jsonb_build_object({', '.join(pairs[i : i + 40])})" for i in range(0, len(pairs), 40)]
     return f"({' || '.join(parts) if parts else 'jsonb_build_object()'})::text"
 
 
@@ -66,8 +66,10 @@ class Lines:
         if options.shape != "dpo":
             source.need([options.advantage], "the advantage is a number; another column is named by --advantage")
             if columns[options.advantage].base not in NUMBERS:
-                raise Failed(f'"{options.advantage}" of {source.name} cannot be the advantage:'
-                             f" its type is {columns[options.advantage].type}")
+                raise Failed(
+                    f'"{options.advantage}" of {source.name} cannot be the advantage:'
+                    f" its type is {columns[options.advantage].type}"
+                )
         # Pairs are of the groups that were attached.
         self.keys = source.attachment.keys if options.shape == "dpo" and source.attachment else source.keys
         self.mask = options.token_mask or ("response_mask" if "response_mask" in columns else None)
@@ -92,9 +94,11 @@ class Lines:
     def select(self, items: list[str], names: tuple[str, ...] = OF_A_STEP) -> str:
         """The query for rows of the relation that have an advantage, in their order."""
         keys = [f"{self.column(n)}::text" for n in (*self.keys, "rollout_id")]
-        return (f"SELECT {', '.join([*keys, 's.step_no::bigint', self.advantage, *items])} FROM {self.source.sql} s"
-                f" WHERE {self.column(self.options.advantage)} IS NOT NULL"
-                f" ORDER BY {self.source.order([*self.keys, *names])}")
+        return (
+            f"SELECT {', '.join([*keys, 's.step_no::bigint', self.advantage, *items])} FROM {self.source.sql} s"
+            f" WHERE {self.column(self.options.advantage)} IS NOT NULL"
+            f" ORDER BY {self.source.order([*self.keys, *names])}"
+        )
 
     def rows(self, query: str) -> Iterator[tuple[tuple[str | None, ...], int, float, list[Any]]]:
         """Key of the rollout, number of the step, its advantage, and what else was selected."""
@@ -102,7 +106,7 @@ class Lines:
         for row in self.source.rows(query):
             if not math.isfinite(row[n + 1]):
                 raise Failed(f"advantage of {whose(row[n], row[n - 1])} is not a finite number: {row[n + 1]}")
-            yield row[:n], row[n], row[n + 1], list(row[n + 2:])
+            yield row[:n], row[n], row[n + 1], list(row[n + 2 :])
 
     def per_token(self) -> tuple[str | None, str]:
         """Expressions: the advantage on each token of the mask, or on all; whether mask and tokens differ."""
@@ -122,8 +126,10 @@ class Lines:
         if column.base == "boolean[]":
             return f"{self.column(self.mask)}::boolean[]"
         if column.base not in ("smallint[]", "integer[]", "bigint[]"):
-            raise Failed(f'"{self.mask}" of {self.source.name} is no mask of tokens: its type is {column.type};'
-                         " an array of booleans is one, or of 0 and 1")
+            raise Failed(
+                f'"{self.mask}" of {self.source.name} is no mask of tokens: its type is {column.type};'
+                " an array of booleans is one, or of 0 and 1"
+            )
         return f"{self.column(self.mask)}::integer[]::boolean[]"
 
     def _length(self) -> str | None:
@@ -134,8 +140,10 @@ class Lines:
         if column.category == "A":
             return f"cardinality({self.column(self.tokens)})"
         if column.base not in INTEGERS:
-            raise Failed(f'"{self.tokens}" of {self.source.name} says nothing of tokens: its type is {column.type};'
-                         " an array with an element for each does, or their number")
+            raise Failed(
+                f'"{self.tokens}" of {self.source.name} says nothing of tokens: its type is {column.type};'
+                " an array with an element for each does, or their number"
+            )
         return f"{self.column(self.tokens)}::integer"
 
     def check_length(self, differ: bool, step: str) -> None:
@@ -168,8 +176,7 @@ class Lines:
         args = "to_jsonb(x.args)::text" if "args" in there else "NULL::text"
         said = "x.metadata -> 'text'" if "metadata" in there and there["metadata"].base == "jsonb" else "NULL::jsonb"
         items = [turn, text("observation"), text("action"), text("tool"), args, text("next_observation"), said]
-        return (f"SELECT x.step_no::bigint, {', '.join(items)}"
-                f" FROM {self.steps.sql.replace('%', '%%')} x WHERE ")
+        return f"SELECT x.step_no::bigint, {', '.join(items)} FROM {self.steps.sql.replace('%', '%%')} x WHERE "
 
     def rollout(self, key: tuple[str | None, ...]) -> list[Step]:
         """All steps of a rollout."""
@@ -210,8 +217,10 @@ def steps(lines: Lines) -> Iterator[str]:
         names = [n for n in dict.fromkeys((*KNOWN, *TOKENS, lines.mask, lines.tokens, "reason")) if n in columns]
     for name in names:
         if name == "advantages" or name == "advantage" != options.advantage:
-            raise Failed(f'column "{name}" of {lines.source.name} has the name of what a line has besides:'
-                         " leave it out by --columns")
+            raise Failed(
+                f'column "{name}" of {lines.source.name} has the name of what a line has besides:'
+                " leave it out by --columns"
+            )
     spread, differ = lines.per_token()
     items = lines.items([*lines.keys, *OF_A_STEP, *(n for n in names if n != "advantage")])
     items["advantage"] = lines.advantage
@@ -241,8 +250,9 @@ def check_names(lines: Lines, own: tuple[str, ...]) -> None:
     """A line has no member twice."""
     for name in lines.options.columns or []:
         if name in own:
-            raise Failed(f'column "{name}" has the name of a member of shape {lines.options.shape}:'
-                         " leave it out by --columns")
+            raise Failed(
+                f'column "{name}" has the name of a member of shape {lines.options.shape}: leave it out by --columns'
+            )
 
 
 def verl(lines: Lines) -> Iterator[str]:
@@ -250,8 +260,10 @@ def verl(lines: Lines) -> Iterator[str]:
     options, columns, source = lines.options, lines.source.columns, lines.source
     for name in ("prompt_token_ids", "response_token_ids"):
         if name not in columns:
-            raise Failed(f"rows for verl need tokens: {source.name} has no column {name};"
-                         " without tokens the shapes are messages and prompt_completion")
+            raise Failed(
+                f"rows for verl need tokens: {source.name} has no column {name};"
+                " without tokens the shapes are messages and prompt_completion"
+            )
     lines.tokens = "response_token_ids"
     spread, differ = lines.per_token()
     names = options.columns if options.columns is not None else [*lines.keys, *OF_A_STEP, options.advantage]
@@ -259,14 +271,26 @@ def verl(lines: Lines) -> Iterator[str]:
         if name in ("index", "split"):
             raise Failed(f'column "{name}" has the name of a member of extra_info: leave it out by --columns')
     mask = f"{lines._mask()}::integer[]" if lines.mask else "NULL::integer[]"
-    tokens = members({
-        "prompt_ids": "s.prompt_token_ids", "response_ids": "s.response_token_ids",
-        "response_mask": f"coalesce({mask}, array_fill(1, ARRAY[coalesce(cardinality(s.response_token_ids), 0)]))",
-        "response_logprobs": "s.rollout_logprobs" if "rollout_logprobs" in columns else "NULL::real[]",
-        "advantages": spread or "NULL"})
+    tokens = members(
+        {
+            "prompt_ids": "s.prompt_token_ids",
+            "response_ids": "s.response_token_ids",
+            "response_mask": f"coalesce({mask}, array_fill(1, ARRAY[coalesce(cardinality(s.response_token_ids), 0)]))",
+            "response_logprobs": "s.rollout_logprobs" if "rollout_logprobs" in columns else "NULL::real[]",
+            "advantages": spread or "NULL",
+        }
+    )
     split = "coalesce(s.channel::text, 'train')" if "channel" in columns else "'train'::text"
-    query = lines.select([members(lines.items(names)), differ, lines.metadata(), tokens, split,
-                          "s.prompt_token_ids IS NULL OR s.response_token_ids IS NULL"])
+    query = lines.select(
+        [
+            members(lines.items(names)),
+            differ,
+            lines.metadata(),
+            tokens,
+            split,
+            "s.prompt_token_ids IS NULL OR s.response_token_ids IS NULL",
+        ]
+    )
     for index, (key, step_no, _, more) in enumerate(lines.rows(query)):
         beside, differs, metadata, token_items, channel, lacks = more
         if lacks:
@@ -274,8 +298,12 @@ def verl(lines: Lines) -> Iterator[str]:
         lines.check_length(differs, whose(step_no, key[-1]))
         truth = metadata.get("ground_truth") if isinstance(metadata, dict) else None
         truth = "" if truth is None else truth if isinstance(truth, str) else dump(truth)
-        line = {"data_source": options.data_source or source.name, "prompt": lines.at(key, step_no, metadata)[0],
-                "ability": options.ability, "reward_model": {"style": "rule", "ground_truth": truth}}
+        line = {
+            "data_source": options.data_source or source.name,
+            "prompt": lines.at(key, step_no, metadata)[0],
+            "ability": options.ability,
+            "reward_model": {"style": "rule", "ground_truth": truth},
+        }
         extra = joined(dump({"index": index, "split": channel}), beside)
         yield joined(dump(line), f'{{"extra_info": {extra}}}', token_items)
 
@@ -283,8 +311,10 @@ def verl(lines: Lines) -> Iterator[str]:
 def process(lines: Lines) -> Iterator[str]:
     """A rollout per line: what it was told, each step, and how good it was to take it."""
     if "q" not in lines.source.columns:
-        raise Failed(f"{lines.source.name} has no column q, what a process reward is made of:"
-                     " the views of rtmc and batch_td have it")
+        raise Failed(
+            f"{lines.source.name} has no column q, what a process reward is made of:"
+            " the views of rtmc and batch_td have it"
+        )
     beside = members(lines.items([*lines.keys, "rollout_id"]))
     query = lines.select(["to_jsonb(s.q)::text", "s.q::float8", lines.metadata(), beside], ("rollout_id", "step_no"))
     for key, group in itertools.groupby(lines.rows(query), key=lambda row: row[0]):
@@ -295,17 +325,28 @@ def process(lines: Lines) -> Iterator[str]:
         taken = [s for s in lines.rollout(key) if s.step_no <= rows[-1][1]]
         for step in taken:
             if q.get(step.step_no, (None, None))[1] is None:
-                raise Failed(f"{whose(step.step_no, key[-1])} has no q in {lines.source.name}:"
-                             " process rewards need all steps up to the last")
+                raise Failed(
+                    f"{whose(step.step_no, key[-1])} has no q in {lines.source.name}:"
+                    " process rewards need all steps up to the last"
+                )
         contents = [m["content"] for m in prompt if m.get("content") is not None]
-        line = {"prompt": "\n\n".join(c if isinstance(c, str) else dump(c) for c in contents),
-                "completions": [("" if i == 0 or s.observation is None else s.observation + "\n") + (s.action or "")
-                                for i, s in enumerate(taken)],
-                "labels": [q[s.step_no][1] > lines.options.label_above for s in taken]}
+        line = {
+            "prompt": "\n\n".join(c if isinstance(c, str) else dump(c) for c in contents),
+            "completions": [
+                ("" if i == 0 or s.observation is None else s.observation + "\n") + (s.action or "")
+                for i, s in enumerate(taken)
+            ],
+            "labels": [q[s.step_no][1] > lines.options.label_above for s in taken],
+        }
         targets = ", ".join(q[s.step_no][0] for s in taken)
         numbers = f'{{"step_nos": {dump([s.step_no for s in taken])}, "targets": [{targets}]}}'
         yield joined(dump(line), *([] if lines.options.columns == [] else [about, numbers]))
 
 
 SHAPES: dict[str, Callable[[Lines], Iterator[str]]] = {
-    "steps": steps, "messages": told, "prompt_completion": told, "verl": verl, "prm": process}
+    "steps": steps,
+    "messages": told,
+    "prompt_completion": told,
+    "verl": verl,
+    "prm": process,
+}

@@ -38,8 +38,10 @@ class Pairs:
         """Looks up the views."""
         source, options = lines.source, lines.options
         if source.attachment is None:
-            raise Failed(f"pairs of {source.name} are not known: they compare all steps of a group,"
-                         " so give a view of attach, such as rl.steps_rtmc, or a selection of one")
+            raise Failed(
+                f"pairs of {source.name} are not known: they compare all steps of a group,"
+                " so give a view of attach, such as rl.steps_rtmc, or a selection of one"
+            )
         if options.columns:
             raise Failed("columns cannot be named for pairs; --columns '' leaves prompt, chosen and rejected alone")
         self.lines, self.attachment = lines, source.attachment
@@ -63,9 +65,12 @@ class Pairs:
         given = ", ".join(f"{n} => {v}" for n, v in arguments.items())
         keys = [f"g.{quoted(n)}::text" for n in self.keys]
         about = [members({n: f"g.{quoted(n)}" for n in self.keys}), members({n: f"p.{n}" for n in NUMBERS})]
-        return (f"SELECT {', '.join([*keys, 'p.chosen_step_id', 'p.rejected_step_id', *about])} FROM {values.sql} g"
-                f" CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts, {given}) WITH ORDINALITY p"
-                "{}" f" ORDER BY {values.order(self.keys, 'g')}, p.ordinality")
+        return (
+            f"SELECT {', '.join([*keys, 'p.chosen_step_id', 'p.rejected_step_id', *about])} FROM {values.sql} g"
+            f" CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts, {given}) WITH ORDINALITY p"
+            "{}"
+            f" ORDER BY {values.order(self.keys, 'g')}, p.ordinality"
+        )
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """All pairs."""
@@ -75,13 +80,18 @@ class Pairs:
             yield from source.rows(before + after)
             return
         keys = ", ".join(f"s.{quoted(n)}" for n in self.keys)
-        chosen = (f"SELECT {', '.join(f's.{quoted(n)}::text' for n in self.keys)},"
-                  f" array_agg({identity('s.step_id', source.columns['step_id'].base)}) FROM {source.sql} s"
-                  f" GROUP BY {keys} ORDER BY {source.order(self.keys)}")
+        chosen = (
+            f"SELECT {', '.join(f's.{quoted(n)}::text' for n in self.keys)},"
+            f" array_agg({identity('s.step_id', source.columns['step_id'].base)}) FROM {source.sql} s"
+            f" GROUP BY {keys} ORDER BY {source.order(self.keys)}"
+        )
         for *key, steps in source.rows(chosen):
             where, values = self.attachment.values.where(self.keys, key, "g")
-            of_these = (before.replace("%", "%%") + f" WHERE {where} AND p.state = ANY ({STATES.format('%s')})"
-                        + after.replace("%", "%%"))
+            of_these = (
+                before.replace("%", "%%")
+                + f" WHERE {where} AND p.state = ANY ({STATES.format('%s')})"
+                + after.replace("%", "%%")
+            )
             yield from source.connection.execute(of_these, [*values, steps])
 
     def told(self, key: tuple[str | None, ...], step: int) -> tuple[str, list[Message], Message]:
@@ -93,7 +103,8 @@ class Pairs:
             "SELECT x.stepadv_rollout_id::text, x.stepadv_no::bigint, x.stepadv_rollout, jsonb_build_object("
             f"'rollout_id', x.stepadv_rollout_id, 'step_no', x.stepadv_no, 'step_id', x.{step_id})::text"
             f" FROM {self.shown.sql.replace('%', '%%')} x WHERE {where} AND x.stepadv_step = %s LIMIT 1",
-            [*values, step]).fetchone()
+            [*values, step],
+        ).fetchone()
         if row is None:
             raise Failed(f"{self.shown.name} has no step {step}: the rows changed meanwhile, or cannot all be read")
         rollout, step_no, hashed, ids = row
@@ -109,7 +120,9 @@ class Pairs:
             return None
         row = self.lines.source.connection.execute(
             f"SELECT x.metadata FROM {self.rollouts.sql.replace('%', '%%')} x"
-            f" WHERE {where} AND x.stepadv_rollout = %s LIMIT 1", [*values, rollout]).fetchone()
+            f" WHERE {where} AND x.stepadv_rollout = %s LIMIT 1",
+            [*values, rollout],
+        ).fetchone()
         return row[0] if row else None
 
 
@@ -142,8 +155,10 @@ def pairs(lines: Lines) -> Iterator[str]:
 
 def why_none(lines: Lines) -> str:
     """What an empty file of pairs means."""
-    return (f"no state in {lines.source.name} has two actions that {lines.options.min_visits} rollouts took"
-            f" (--min-visits) and that differ by more than {lines.options.min_gap:g} in q (--min-gap)")
+    return (
+        f"no state in {lines.source.name} has two actions that {lines.options.min_visits} rollouts took"
+        f" (--min-visits) and that differ by more than {lines.options.min_gap:g} in q (--min-gap)"
+    )
 
 
 __all__ = ["Attachment", "pairs", "why_none"]

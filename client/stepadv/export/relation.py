@@ -77,7 +77,9 @@ class Relation:
         self.connection, self.oid = connection, oid
         row = connection.execute(
             "SELECT n.nspname, c.relname, c.relkind::text"
-            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s", (oid,)).fetchone()
+            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s",
+            (oid,),
+        ).fetchone()
         if row is None:
             raise Failed(f"relation {oid} does not exist")
         self.sql = f"{quoted(row[0])}.{quoted(row[1])}"
@@ -91,14 +93,17 @@ class Relation:
         for name in names:
             if name not in self.columns:
                 near = nearest(name, self.columns)
-                raise Failed(f'column "{name}" does not exist in {self.name}'
-                             + (f"; {why}" if why else f'; perhaps you meant "{near}"' if near else ""))
+                raise Failed(
+                    f'column "{name}" does not exist in {self.name}'
+                    + (f"; {why}" if why else f'; perhaps you meant "{near}"' if near else "")
+                )
 
     def order(self, names: Iterable[str], alias: str = "s") -> str:
         """The same in every database: numbers as numbers, everything else by the bytes of its text."""
         return ", ".join(
             f"{alias}.{quoted(n)}" + ("" if self.columns[n].base in (*INTEGERS, "numeric") else '::text COLLATE "C"')
-            for n in names)
+            for n in names
+        )
 
     def where(self, names: Iterable[str], values: Iterable[str | None], alias: str) -> tuple[str, list[str]]:
         """The condition that columns have these values, given as texts, that an index can answer; its parameters."""
@@ -131,13 +136,17 @@ class Source(Relation):
         if group_by is None and self.attachment is not None and all(k in self.columns for k in self.attachment.keys):
             group_by = self.attachment.keys
         if not group_by:
-            raise Failed(f"the columns of the group of {self.name} are not known: name them by --group-by;"
-                         " they are known of views of attach, and of selections of these")
+            raise Failed(
+                f"the columns of the group of {self.name} are not known: name them by --group-by;"
+                " they are known of views of attach, and of selections of these"
+            )
         if len(set(group_by)) < len(group_by):
             raise Failed(f"--group-by names a column twice: {', '.join(group_by)}")
         self.keys = group_by
-        self.need([*self.keys, *OF_A_STEP],
-                  "a relation of advantages has the columns of the group, rollout_id, step_no, step_id and advantage")
+        self.need(
+            [*self.keys, *OF_A_STEP],
+            "a relation of advantages has the columns of the group, rollout_id, step_no, step_id and advantage",
+        )
         if self.columns["step_no"].base not in INTEGERS:
             raise Failed(f"step_no of {self.name} must be an integer, not {self.columns['step_no'].type}")
 
@@ -150,7 +159,8 @@ class Source(Relation):
                 "SELECT a.views::oid[], a.view_kinds, a.n_group_columns, a.shown::oid, a.shown_rollouts::oid,"
                 f" a.options FROM {Relation(self.connection, oid).sql} a"
                 f" WHERE a.views::oid[] && ARRAY{[o for o, _, _ in self._below]}::oid[]"
-                f" AND EXISTS (SELECT FROM pg_class v WHERE v.oid = a.views[1] AND v.relowner = {owner})").fetchall()
+                f" AND EXISTS (SELECT FROM pg_class v WHERE v.oid = a.views[1] AND v.relowner = {owner})"
+            ).fetchall()
         if len(found) != 1:
             return None
         views, kinds, n, shown, shown_rollouts, options = found[0]
@@ -170,14 +180,19 @@ class Source(Relation):
     def all_steps(self, keys: list[str], given: Relation | None) -> Relation:
         """Where the steps of the rollouts all are, not only those chosen: the table below."""
         if given is not None:
-            given.need([*keys, *TOLD], "where conversations are, there are the columns of the group, rollout_id,"
-                                       " step_no, observation and action")
+            given.need(
+                [*keys, *TOLD],
+                "where conversations are, there are the columns of the group, rollout_id,"
+                " step_no, observation and action",
+            )
             return given
         tables = [Relation(self.connection, o) for o, kind, _ in self._below if kind != "v"]
         found = [t for t in tables if all(n in t.columns for n in (*keys, *TOLD))]
         if len(found) != 1:
-            raise Failed(f"where the conversations of {self.name} are is not known:"
-                         " name the table or view of all steps by --steps")
+            raise Failed(
+                f"where the conversations of {self.name} are is not known:"
+                " name the table or view of all steps by --steps"
+            )
         return found[0]
 
 

@@ -7,6 +7,7 @@ new=True begins a turn; else a turn is what the model does until something comes
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
 from typing import NamedTuple
 
 from stepadv.importing.values import Json, Unreadable, at, fields, first, given, listed, objects, parse, to_json, words
@@ -99,26 +100,25 @@ class Conversation:
         self.dropped: Counter[str] = Counter()
         self.repaired: Counter[str] = Counter()
 
-    def _turn(self, is_own: bool, new: bool) -> int:
-        if not self.items:
-            return int(is_own)
-        last = self.items[-1]
-        return last.turn + 1 if is_own and (new or last.kind < SAY) else last.turn
+    def add(self, kind: int, text: str | None = None, new: bool = False, **more: Json) -> None:
+        last = self.items[-1] if self.items else Item(RESULT, 0)
+        begins = kind >= SAY and (new or last.kind < SAY)
+        self.items.append(Item(kind, last.turn + begins, text, **more))
 
     def see(self, text: str | None) -> None:
-        self.items.append(Item(SEE, self._turn(False, False), text))
+        self.add(SEE, text)
 
     def result(self, text: str | None, id: Json = None, ok: bool | None = None) -> None:
-        self.items.append(Item(RESULT, self._turn(False, False), text, words(id), ok=ok))
+        self.add(RESULT, text, id=words(id), ok=ok)
 
     def say(self, text: str | None, new: bool = False) -> None:
-        self.items.append(Item(SAY, self._turn(True, new), text))
+        self.add(SAY, text, new)
 
     def think(self, text: str | None, new: bool = False) -> None:
-        self.items.append(Item(THINK, self._turn(True, new), text))
+        self.add(THINK, text, new)
 
     def call(self, tool: Json, args: Json, id: Json = None) -> None:
-        self.items.append(Item(CALL, self._turn(True, False), None, words(id), words(tool), args))
+        self.add(CALL, id=words(id), tool=words(tool), args=args)
 
     def drop(self, what: str, n: int = 1) -> None:
         self.dropped[what] += n
@@ -128,44 +128,41 @@ class Conversation:
         return {"steps": self.steps(), "dropped": self.dropped, "repaired": self.repaired}
 
     def steps(self) -> list[dict[str, Json]]:
-        turns: dict[int, list[Item]] = {}
-        for item in self.items:
-            turns.setdefault(item.turn, []).append(item)
+        """Those of a turn: first come the model's items, then what came back, which the next turn sees."""
         steps: list[dict[str, Json]] = []
         seen = None
-        for number, items in turns.items():
-            seen = self._add_turn(steps, number - 1, items, seen)
+        for number, items in groupby(self.items, key=lambda item: item.turn):
+            parts: list[list[Item]] = [[], [], [], [], []]
+            back = []
+            for item in items:
+                parts[item.kind].append(item)
+                back += [item.text] if item.kind <= RESULT else []
+            told = join(back)
+            if number > 0:
+                said, thought = (join(i.text for i in parts[kind]) for kind in (SAY, THINK))
+                about = {"turn": number - 1, "observation": seen}
+                for position, call in enumerate(parts[CALL]):
+                    meta = given({"text": said, "thought": thought}) if position == 0 else {}
+                    result = result_of(parts[RESULT], call, position)
+                    steps.append(self._step_of_call(call, result) | about | {"meta": meta or None})
+                if not parts[CALL] and parts[SAY]:
+                    meta = given({"thought": thought})
+                    steps.append(about | {"next_observation": told, "action": said, "meta": meta or None})
+                elif not parts[CALL]:
+                    self.dropped["reasoning without an action"] += 1
+            seen = told
         return steps
-
-    def _add_turn(self, steps: list[dict[str, Json]], turn: int, items: list[Item], seen: str | None) -> str | None:
-        """The steps of a turn: first come the model's items, then what came back, which the next turn sees."""
-        told = join(i.text for i in items if i.kind <= RESULT)
-        if turn < 0:
-            return told
-        said, thought = (join(i.text for i in items if i.kind == kind) for kind in (SAY, THINK))
-        calls = [i for i in items if i.kind == CALL]
-        results = [i for i in items if i.kind == RESULT]
-        for position, call in enumerate(calls):
-            meta = given({"text": said, "thought": thought}) if position == 0 else {}
-            about = {"turn": turn, "observation": seen, "meta": meta or None}
-            steps.append(self._step_of_call(call, result_of(results, call, position)) | about)
-        if not calls and any(i.kind == SAY for i in items):
-            meta = {"thought": thought} if thought is not None else None
-            steps.append({"turn": turn, "observation": seen, "next_observation": told, "action": said, "meta": meta})
-        elif not calls:
-            self.dropped["reasoning without an action"] += 1
-        return told
 
     def _step_of_call(self, call: Item, result: Item | None) -> dict[str, Json]:
         args, written, repaired = parse_arguments(call.args)
-        if repaired:
-            self.repaired[repaired] += 1
-        if call.tool is None:
-            self.repaired["calls without a name"] += 1
         told, ok = (result.text, result.ok) if result else (None, None)
-        if told is None:
-            self.repaired["calls without a result"] += 1
-        elif ok is None:
+        problems = {
+            repaired: repaired,
+            "calls without a name": call.tool is None,
+            "calls without a result": told is None,
+        }
+        self.repaired.update(what for what, is_so in problems.items() if is_so)
+        if told is not None and ok is None:
             ok = reads_well(told)
         action = f'{{"name": {to_json(call.tool)}, "arguments": {"null" if written is None else written}}}'
         return {"next_observation": told, "action": action, "tool": call.tool, "args": args, "ok": ok}
@@ -282,7 +279,11 @@ def hear_message(talk: Conversation, message: Json) -> None:
         if id is None and hear_returned_blocks(talk, listed(content)):
             return
         told = text_of(content)
-        talk.result(told or words(at(record, "error.message")) or told, first(record, "id") if id is None else id, failed(record))
+        talk.result(
+            told or words(at(record, "error.message")) or told,
+            first(record, "id") if id is None else id,
+            failed(record),
+        )
     elif role in SEEN_BY:
         has_results = hear_returned_blocks(talk, listed(content))
         told = text_of_blocks(content) if has_results else text_of(content)

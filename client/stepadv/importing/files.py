@@ -12,7 +12,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from itertools import islice
+from typing import IO, NamedTuple
 
 from stepadv.importing.format import base_of
 from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, elements, parse, too_large
@@ -100,8 +101,8 @@ def list_files(names: list[str], format: str | None) -> Listing:
             folder, base = os.path.split(name)
             paths[os.path.join(os.path.realpath(folder or "."), base)] = False
         else:
-            reason = "it is not there" if not os.path.exists(name) else "no permission" if os.path.isfile(name) else "it is a special file"
-            failed(f"cannot read {name}: {reason}")
+            otherwise = "no permission" if os.path.isfile(name) else "it is a special file"
+            failed(f"cannot read {name}: {otherwise if os.path.exists(name) else 'it is not there'}")
     for path, source in sources_of(list(paths)).items():
         size = os.path.getsize(path) if path != "-" else 0
         listing.files.append(File(path, source, size, is_below=paths[path]))
@@ -109,24 +110,22 @@ def list_files(names: list[str], format: str | None) -> Listing:
 
 
 def sources_of(paths: list[str]) -> dict[str, str]:
-    """Ids are made of the last directory and the name.  Where that is one for several files, of as many directories as tell
-    them apart: those behind a part "." of what is called the source."""
+    """Ids are made of the last directory and the name.  Where that is one for several files, of as many directories as
+    tell them apart: those behind a part "." of what is called the source."""
     depth = dict.fromkeys(paths, 1)
-    folders, stems = {}, {}
+    folders, bases = {}, {}
     for path in paths:
-        # The directories that tell, and what tells the file: its whole path without endings.
+        # The directories that tell.
         *above, _ = plain_name(path).split("/")
-        base = base_of(plain_name(path))
-        stems[path] = "/".join([*above, base])
-        folders[path] = above[:-1] if above and above[-1] == base else above
-    while True:
+        bases[path] = base_of(plain_name(path))
+        folders[path] = above[:-1] if above and above[-1] == bases[path] else above
+    deeper = paths
+    while deeper:
         same: dict[tuple[str, ...], set[str]] = {}
-        key = {p: (*folders[p][-depth[p] :], base_of(plain_name(p))) for p in paths}
+        key = {path: (*folders[path][-depth[path] :], bases[path]) for path in paths}
         for path in paths:
-            same.setdefault(key[path], set()).add(stems[path])
-        deeper = [p for p in paths if len(same[key[p]]) > 1 and depth[p] < len(folders[p])]
-        if not deeper:
-            break
+            same.setdefault(key[path], set()).add("/".join([*plain_name(path).split("/")[:-1], bases[path]]))
+        deeper = [path for path in paths if len(same[key[path]]) > 1 and depth[path] < len(folders[path])]
         for path in deeper:
             depth[path] += 1
     found = {}
@@ -144,8 +143,8 @@ def sources_of(paths: list[str]) -> dict[str, str]:
 
 
 class Limited:
-    """A stream that is read no further than a limit: what is made to fill the disk unpacks to a thousand times its size,
-    and a log to twenty times."""
+    """A stream that is read no further than a limit: what is made to fill the disk unpacks to a thousand times its
+    size, and a log to twenty times."""
 
     def __init__(self, stream: IO[bytes], limit: int):
         self.stream, self.limit, self.n_read = stream, limit, 0
@@ -153,7 +152,7 @@ class Limited:
     def _count(self, data: bytes) -> bytes:
         self.n_read += len(data)
         if self.n_read > self.limit:
-            raise CannotRead(f"it unpacks to more than {self.limit} bytes: --limit allows more")
+            raise CannotRead(f"it unpacks to more than {self.limit} bytes: unpack it first")
         return data
 
     def read(self, n: int = -1) -> bytes:
@@ -163,8 +162,8 @@ class Limited:
         return self._count(self.stream.readline(n))
 
 
-def limit_of(path: str, limit: float | None) -> int:
-    return round(limit * GB) if limit is not None else max(GB, 100 * os.path.getsize(path))
+def limit_of(path: str) -> int:
+    return max(GB, 100 * os.path.getsize(path))
 
 
 def spool_stdin() -> str:
@@ -181,16 +180,17 @@ def spool_stdin() -> str:
 
 
 @contextlib.contextmanager
-def open_file(path: str, limit: float | None = None) -> Iterator[Limited]:
+def open_file(path: str) -> Iterator[Limited]:
     """Plain or packed; errors in reading are CannotRead."""
     try:
         with open(path, "rb") as raw:
             begin = raw.read(6)
-        kind = "gz" if begin[:2] == b"\x1f\x8b" else "bz2" if begin[:3] == b"BZh" else "xz" if begin == b"\xfd7zXZ\0" else ""
+        marks = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
+        kind = next((kind for kind, mark in marks.items() if begin.startswith(mark)), "")
         if not kind and path.endswith(".gz") and begin:
             raise CannotRead("gzip: not in gzip format")
         with PACKED.get(kind, open)(path, "rb") as stream:
-            yield Limited(stream, limit_of(path, limit) if kind else sys.maxsize)
+            yield Limited(stream, limit_of(path) if kind else sys.maxsize)
     except EOFError:
         raise CannotRead("gzip: unexpected end of file") from None
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
@@ -199,8 +199,7 @@ def open_file(path: str, limit: float | None = None) -> Iterator[Limited]:
         raise CannotRead(f"{error.strerror or error}") from None
 
 
-@dataclass
-class Parsed:
+class Parsed(NamedTuple):
     """What has been parsed already, and how many U+0000 were replaced in it."""
 
     value: Json
@@ -211,7 +210,7 @@ class Parsed:
 Document = tuple[int, str | Parsed | Unreadable]
 
 
-def lines_of(stream: Limited) -> Iterator[tuple[int, bytes | Unreadable]]:
+def lines_of(stream: Limited) -> Iterator[tuple[int, str | Unreadable]]:
     """Lines that are not empty, with their numbers; one that is too long is what is wrong with it."""
     n = 0
     while line := stream.readline(MAX_BYTES + 2):
@@ -225,65 +224,80 @@ def lines_of(stream: Limited) -> Iterator[tuple[int, bytes | Unreadable]]:
             continue
         line = line.removeprefix(BOM) if n == 1 else line
         if not line.isspace():
-            yield n, line
+            yield n, decoded(line)
 
 
-def decoded(data: bytes | Unreadable) -> str | Unreadable:
+def decoded(data: bytes) -> str | Unreadable:
     try:
-        return data if isinstance(data, Unreadable) else decode(data)
+        return decode(data)
     except Unreadable as wrong:
         return wrong
 
 
-@dataclass
-class Look:
-    """What the beginning of a file tells: whether it is one document, its first text, which may be only the first line of
-    it, and the format of that; is_list: it is a list that is better read in parts."""
+def has_lines(path: str) -> bool:
+    """Whether a document is on every line.  Two lines that both begin a value are two documents, unless the first
+    leaves one open."""
+    with open_file(path) as stream:
+        begin = stream.readline(LARGE)
+        if len(begin) == LARGE:
+            return not begin.startswith(b"[")
+    with open_file(path) as stream:
+        lines = [line for _, line in islice(lines_of(stream), 2)]
+    first = lines[0] if lines else None
+    if not isinstance(first, str) or len(lines) < 2 or first[:1] not in ("{", "["):
+        return False
+    mark = lines[1].lstrip()[:1] if isinstance(lines[1], str) else "{"
+    if first.rstrip()[-1:] not in (",", ":", "[", "{") and mark == first[0]:
+        return True
+    with contextlib.suppress(Unreadable):
+        return mark in ("{", "[") and parse(first) is not None
+    return False
 
-    is_one: bool
-    first: str | Unreadable | None
-    guessed: str | None = None
-    is_list: bool = False
 
-
-def look(path: str, limit: float | None, guess: Callable[[str], str | None], of_list: Callable[[Json], str | None]) -> Look:
-    """Two lines that both begin a value are two documents, unless the first leaves one open; what is printed over several
-    lines begins with a bracket alone.  of_list: the format of a list that begins with this and can be read in parts."""
-    with open_file(path, limit) as stream:
-        is_long = len(stream.readline(LARGE)) == LARGE
-    if is_long:
-        seen = Look(True, "")
-    else:
-        with open_file(path, limit) as stream:
-            lines = (decoded(line) for _, line in lines_of(stream))
-            first, second = next(lines, None), next(lines, "")
-        if first is None or isinstance(first, Unreadable):
-            return Look(True, first)
-        guessed = guess(first)
-        begin, end = first[:1], first.rstrip()[-1:]
-        mark = "{" if isinstance(second, Unreadable) else second.lstrip()[:1]
-        is_closed = end not in (",", ":", "[", "{") and mark == begin
-        is_one = len(first.strip()) <= 1 or begin not in ("{", "[") or not (is_closed or mark in ("{", "[") and guessed is not None)
-        seen = Look(is_one, first, guessed)
-        if not is_one or guessed is not None or os.path.getsize(path) * 20 < LARGE:
-            return seen
-    # Of a list that is too long to be held its first element tells what it is.
-    with contextlib.suppress(Unreadable, CannotRead), open_file(path, limit) as stream:
+def has_parts(path: str, in_parts: Callable[[Json], bool]) -> bool:
+    """Whether a file is a list that is too long to be held, of elements that can be read one by one."""
+    if os.path.getsize(path) * 20 < LARGE:
+        return False
+    with contextlib.suppress(Unreadable, CannotRead), open_file(path) as stream:
         value, _ = next(elements(stream), (None, 0))
-        name = of_list(value)
         stream.read(LARGE)
-        if name is not None and stream.n_read >= LARGE:
-            return Look(True, "", name, True)
-    return seen
+        return stream.n_read >= LARGE and in_parts(value)
+    return False
 
 
-def samples_of(path: str, limit: float | None) -> Iterator[Document]:
+def documents_of(path: str, in_parts: Callable[[Json], bool] = lambda _: False) -> Iterator[Document]:
+    """Each document of a file: a line each, or all of them one; of a long list of records each of them."""
+    if path.lower().endswith(".eval"):
+        yield from samples_of(path)
+        return
+    is_lines = has_lines(path)
+    is_list = not is_lines and has_parts(path, in_parts)
+    with open_file(path) as stream:
+        if is_lines:
+            yield from lines_of(stream)
+        elif is_list:
+            try:
+                for n, (value, n_nul) in enumerate(elements(stream), 1):
+                    yield n, Parsed([value], n_nul)
+            except Unreadable as wrong:
+                yield 0, wrong
+        else:
+            data = stream.read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
+                yield 1, too_large(len(data) + sum(map(len, iter(lambda: stream.read(1 << 24), b""))))
+            elif (data := data.removeprefix(BOM)).strip():
+                yield 1, decoded(data)
+
+
+def samples_of(path: str) -> Iterator[Document]:
     """Of Inspect's .eval, a zip, each sample beside the log's header."""
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = [i for i in archive.infolist() if i.filename.startswith("samples/") and i.filename.endswith(".json")]
-            if sum(i.file_size for i in entries) > (most := limit_of(path, limit)):
-                raise CannotRead(f"it unpacks to more than {most} bytes: --limit allows more")
+            entries = [
+                i for i in archive.infolist() if i.filename.startswith("samples/") and i.filename.endswith(".json")
+            ]
+            if sum(i.file_size for i in entries) > (most := limit_of(path)):
+                raise CannotRead(f"it unpacks to more than {most} bytes: unpack it first")
             if "header.json" not in archive.namelist():
                 raise CannotRead("there is no header.json in it")
             if len(entries) > 100000 or archive.getinfo("header.json").file_size > 64 << 20:
@@ -303,26 +317,3 @@ def samples_of(path: str, limit: float | None) -> Iterator[Document]:
         raise CannotRead(f"header.json: {error}") from None
     except OSError as error:
         raise CannotRead(f"{error.strerror or error}") from None
-
-
-def is_zip(path: str) -> bool:
-    return path.lower().endswith(".eval")
-
-
-def documents_of(stream: Limited, is_one: bool, is_list: bool = False) -> Iterator[Document]:
-    """Each document of a file: a line each, or all of them one; of a long list of records each of them."""
-    if is_list:
-        try:
-            for n, (value, n_nul) in enumerate(elements(stream), 1):
-                yield n, Parsed([value], n_nul)
-        except Unreadable as wrong:
-            yield 0, wrong
-    elif not is_one:
-        for n, line in lines_of(stream):
-            yield n, decoded(line)
-    else:
-        data = stream.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            yield 1, too_large(len(data) + sum(map(len, iter(lambda: stream.read(1 << 24), b""))))
-        elif (data := data.removeprefix(BOM)).strip():
-            yield 1, decoded(data)

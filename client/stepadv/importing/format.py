@@ -1,4 +1,4 @@
-"""What formats share: what a document has, where it is from, and what records of all formats say of a rollout.
+"""What formats share: how a document is recognised, where it is from, and tables of what stands where in it.
 
 A rollout in our words is a dict, as all formats give it: task_id or group_id, rollout_id, outcome, success, truncated,
 model, run_id, policy_version, policy_step, channel, curation, started_at, ended_at, tags, meta, steps, dropped,
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from stepadv.importing.conversation import is_of_model
+from stepadv.importing.conversation import Conversation, is_of_model
 from stepadv.importing.values import Json, at, digest, fields, first, given, is_name, is_number, without, words
 
 Rollout = dict[str, Json]
@@ -45,22 +45,17 @@ def base_of(path: str) -> str:
     return name
 
 
-def plain_path(source: str) -> str:
-    return source.replace("/./", "/")
-
-
 @lru_cache(256)
 def name_parts(path: str) -> tuple[str, str]:
     """Directory and name.  A directory with one file of its name says nothing, the one above does.  Where a part "."
     says so, all that is behind it: directory/directory."""
     base = base_of(path)
     parts = path.lstrip("/").split("/")[:-1]
-    is_marked = "." in parts
-    if is_marked:
-        parts = parts[parts.index(".") + 1 :]
+    begin = parts.index(".") + 1 if "." in parts else None
+    parts = parts[begin:] if begin else parts
     if parts and parts[-1] == base:
         parts = parts[:-1]
-    return "/".join(parts if is_marked else parts[-1:]), base
+    return "/".join(parts if begin else parts[-1:]), base
 
 
 class Where(NamedTuple):
@@ -85,10 +80,8 @@ class Where(NamedTuple):
     def try_of(self, task: str) -> str:
         """What people call a try: the task, and what of the file's directory and name is not the task's."""
         folder, base = name_parts(self.source or "")
-        if base.startswith(task):
-            base = base[len(task) :].strip("._-")
-        if base == "output" and folder:
-            base = ""
+        base = base[len(task) :].strip("._-") if base.startswith(task) else base
+        base = "" if base == "output" and folder else base
         folder = "/".join(part for part in folder.split("/") if part != task)
         which = "--".join(part for part in (folder, base) if part)
         found = NUMBERED.fullmatch(which)
@@ -100,9 +93,9 @@ class Where(NamedTuple):
 # What a document has
 # ----------
 
-# Marks of a document, in words that say what it lacks: "info.model" (it is there), "steps[]" (a list), "steps[].id" (of
-# some element, or there is none), "version=ATIF-v" (a text that begins so), "!x" (it is not there), "a | b" (either),
-# "[].role" (of a list itself); or words and a test.
+# Marks of a document, in words that say what it lacks: "info.model" (it is there), "steps[]" (a list), "steps[].id"
+# (of some element, or there is none), "version=ATIF-v" (a text that begins so), "!x" (it is not there), "a | b"
+# (either), "[].role" (of a list itself); or words and a test.
 Mark = str | tuple[str, Callable[[Json], object]]
 
 
@@ -111,12 +104,10 @@ class Format(NamedTuple):
 
     has: tuple[tuple[Mark, ...], ...]  # a document of the format has all marks of one of these variants
     read: Callable[[Json, Where], Iterable[Rollout]] | None = None
-    # Where many documents make one rollout: (key of its rollout, part) of each, and the rollouts of the parts of a key.
+    # Where many documents make one rollout: (its key, part) of each, and the rollouts of the parts of a key.
     split: Callable[[Json, Where], Iterable[tuple[str, Json]]] | None = None
     join: Callable[[list[Json], Where], Iterable[Rollout]] | None = None
-    is_lines: bool = False  # a document a line, however many there are
     in_parts: bool = False  # steps have numbers, so that some of a rollout's may be loaded before others
-    has_lists: bool = False  # a list of documents is one, too, and can be read element by element
     # Of files of one folder that begin with such bytes: which are no tries of their own, and whose they are.
     begins: bytes | None = None
     parents: Callable[[dict[str, Json]], dict[str, str]] | None = None
@@ -156,9 +147,10 @@ def spoken(mark: Mark) -> str:
     if not isinstance(mark, str):
         return mark[0]
     said = []
-    for path, is_not, text in ((m.lstrip("!").partition("=")[0], m[0] == "!", m.partition("=")[2]) for m in mark.split(" | ")):
+    for one in mark.split(" | "):
+        path, _, text = one.lstrip("!").partition("=")
         path = f"a list {path[:-2]}" if path.endswith("[]") else path.replace("[]", "[*]")
-        said.append(f'no {path}' if is_not else f'{path} "{text}…"' if text else path)
+        said.append(f"no {path}" if one[0] == "!" else f'{path} "{text}…"' if text else path)
     return " or ".join(said)
 
 
@@ -173,9 +165,12 @@ def fits(format: Format, document: Json) -> bool:
 
 
 # ----------
-# What records of all formats say of a rollout, by the names in use
+# Tables: what of a rollout stands where in a document
 # ----------
 
+# Names of a rollout's members ("meta.x": of its metadata), and paths: the first that leads somewhere counts.  "^"
+# begins a path from the whole document; "path~words" is true where the value has such words, and else nothing.
+Table = dict[str, str]
 TRIALS = "trial trial_id _ng_rollout_index rollout_index sample_index attempt"
 TOKEN_LISTS = {
     "prompt_token_ids": ("prompt_token_ids", "prompt_ids", "prompts"),
@@ -183,42 +178,58 @@ TOKEN_LISTS = {
     "response_mask": ("response_mask", "completion_mask", "loss_mask"),
     "rollout_logprobs": ("rollout_logprobs", "rollout_log_probs", "response_logprobs", "completion_logprobs"),
 }
+# Members that every record may have by these names, and what they must be like.
+COMMON: dict[str, Callable[[Json], bool]] = {
+    "truncated": lambda v: isinstance(v, bool),
+    "model": lambda v: isinstance(v, str) and v != "",
+    "policy_version": is_name,
+    "run_id": is_name,
+    "policy_step": is_number,
+}
 
 
-def pick(table: dict[str, str], record: Json, document: Json = None) -> dict[str, Json]:
-    """What a table of paths finds: the first of each that leads somewhere; "^" begins one from the whole document."""
+def pick(table: Table, record: Json, document: Json = None) -> dict[str, Json]:
     found = {}
     for name, paths in table.items():
         for path in paths.split():
+            path, _, pattern = path.partition("~")
             value = at(document, path[1:]) if path[0] == "^" else at(record, path)
-            if value is not None:
-                found[name] = value
+            if value is not None and (not pattern or re.search(pattern, words(value) or "")):
+                found[name] = True if pattern else value
                 break
     return found
 
 
 def about(record: Json, score: str = "reward score outcome reward_info.reward") -> Rollout:
-    """outcome, success, truncated, model, policy_version, run_id and policy_step of a record."""
+    """What a record says of its rollout by the names in use."""
     record = fields(record)
     success = next((record[key] for key in ("success", "resolved") if isinstance(record.get(key), bool)), None)
-    found = given({"outcome": first(record, score), "success": success})
-    for key, is_one in (("truncated", bool), ("model", str)):
-        if isinstance(record.get(key), is_one) and record[key] != "":
-            found[key] = record[key]
-    for key, is_right in (("policy_version", is_name), ("run_id", is_name), ("policy_step", is_number)):
-        if is_right(record.get(key)):
-            found[key] = record[key]
-    return found
+    common = {key: record[key] for key, is_right in COMMON.items() if is_right(record.get(key))}
+    return given({"outcome": first(record, score), "success": success}) | common
 
 
-def metadata(where: Where, record: Json = None, used: Iterable[str] = (), **more: Json) -> Json:
-    """What has no column of its own, and where it is from."""
-    return given({"source": where.source, **more}) | without(fields(record), used) or None
+def rollout_of(
+    where: Where,
+    record: Json,
+    table: Table,
+    talk: Conversation | None = None,
+    document: Json = None,
+    used: Iterable[str] | None = None,
+    meta: dict[str, Json] | None = None,
+    **more: Json,
+) -> Rollout:
+    """A rollout by a table, with the steps of a conversation.  What a record has beside what is used is metadata.
+    more: members that a format finds otherwise, which count before the table, where they are not None."""
+    found = pick(table, record, document)
+    noted = {name[5:]: found.pop(name) for name in list(found) if name.startswith("meta.")}
+    rest = without(fields(record), used) if used is not None else {}
+    kept = given({"source": where.source, **noted, **(meta or {})}) | rest
+    return {**found, **given(more), "meta": kept or None, **(talk.about() if talk else {})}
 
 
-def truths(mask: Json) -> Json:
+def truths(mask: list[Json]) -> list[Json]:
     """A mask of 1 and 0."""
-    return [m == 1 if is_number(m) and m in (0, 1) else m for m in mask] if isinstance(mask, list) else mask
+    return [m == 1 if is_number(m) and m in (0, 1) else m for m in mask]
 
 
 def tokens_of(record: Json) -> dict[str, list[Json]]:
@@ -235,6 +246,15 @@ def firsts_of_turns(steps: list[dict[str, Json]]) -> list[dict[str, Json]]:
     return [s for i, s in enumerate(steps) if i == 0 or s["turn"] != steps[i - 1]["turn"]]
 
 
+def in_turn(seen: Json, turns: Iterable[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Steps of a scaffold that does one thing at a time: each sees what the one before brought (next_observation)."""
+    steps = []
+    for turn, step in enumerate(turns):
+        steps.append({"turn": turn, "observation": seen, **step})
+        seen = step.get("next_observation")
+    return steps
+
+
 def digest_of_prompt(messages: list[Json]) -> str | None:
     """Without an id of its own a task is its prompt: what comes before the model's first word."""
     end = next((i for i, message in enumerate(messages) if is_of_model(message)), len(messages))
@@ -245,3 +265,9 @@ def training_group(step: Json, uid: Json, task: str) -> str:
     """Prompts come again in later steps of a training, under another policy."""
     step = words(step)
     return ("" if step is None else f"step{step}/") + (words(uid) or task)
+
+
+def lasting(times: Iterable[Json]) -> Rollout:
+    """When what said these times began and ended."""
+    found = [time for time in times if isinstance(time, str)]
+    return {"started_at": min(found), "ended_at": max(found)} if found else {}

@@ -7,27 +7,28 @@ import pickle
 import re
 import signal
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import psycopg
 
 from stepadv.database import words_of
-from stepadv.importing import paths as by_paths
 from stepadv.importing import recognise
-from stepadv.importing.files import CannotRead, Document, File, Look, Parsed, documents_of, is_zip, look, open_file, samples_of
+from stepadv.importing.files import CannotRead, Document, File, documents_of, has_lines
 from stepadv.importing.format import OTHER_TYPES, Bad, Format, Rollout, Where
 from stepadv.importing.formats import FORMATS
+from stepadv.importing.tally import MOST_PROBLEMS, Tally
 from stepadv.importing.values import Json, Unreadable
-from stepadv.importing.writer import CHUNK, Tables, Tally, Writer
+from stepadv.importing.writer import CHUNK, Tables, Writer
 from stepadv.text import Failed, safe
 
 NO_ROLLOUT = re.compile("no known format|neither JSON nor|^invalid JSON")
 MOST_TRIES = 5  # after deadlocks with other loads
+AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
 @dataclass
@@ -35,11 +36,8 @@ class Options:
     """What the user says of how files are read."""
 
     format: str | None = None
-    paths: by_paths.Paths | None = None  # of any other JSON
-    beside: dict[str, by_paths.Path] = field(default_factory=dict)  # with a format
     keep_going: bool = False
     replace: bool = False
-    limit: float | None = None
     # What else is known of a file's rollouts: verdicts, names.
     amend: Callable[[Rollout, File, Tally], Rollout] | None = None
 
@@ -50,11 +48,7 @@ class Result:
 
     tally: Tally = field(default_factory=Tally)
     failed: bool = False
-    said: str | None = None  # in one line: what was left out, why, what may help
-    more: list[str] = field(default_factory=list)
-    lacks: dict[str, str] = field(default_factory=dict)  # paths that found nothing in it, in words
-    found: set[str] = field(default_factory=set)  # and those that found something
-    is_postponed: bool = False
+    said: list[str] = field(default_factory=list)  # what was left out, why, what may help
     is_passed: bool = False  # it is no rollout, and nobody misses one
 
 
@@ -70,61 +64,58 @@ class LeftOut(Exception):
 class Reader:
     """The rollouts of one file."""
 
-    def __init__(self, file: File, path: str, source: str, options: Options, tally: Tally):
-        self.file, self.path, self.source, self.options, self.tally = file, path, source, options, tally
+    def __init__(self, file: File, source: str, options: Options, tally: Tally):
+        self.file, self.source, self.options, self.tally = file, source, options, tally
+        self.paths = (file.path, *file.more)
         self.likely = options.format
         self.top: str | None = None
-        self.lacking: Counter[str] = Counter()
-        self.n_read = 0
-        self.first: tuple[Json, Where] | None = None  # where paths found something to read
+        self.size = 0  # of what was read, in characters
 
     def rollouts(self) -> Iterator[tuple[Rollout, int]]:
-        if is_zip(self.path):
-            yield from self.read(samples_of(self.path, self.options.limit))
+        values = self.values()
+        first = list(next(values, ()))
+        if not first:
             return
-        seen = self.look(self.path)
-        kind = None if self.options.paths else self.options.format or seen.guessed
-        if kind is None and self.file.more:
-            # What is printed over several lines is known when all of it is read.
-            _, first = next(self.documents(seen, None), (0, ""))
-            kind = recognise.guess(first) if isinstance(first, str) else None
-        self.likely = kind
-        format = FORMATS[kind] if kind is not None else None
-        documents = self.documents(seen, format)
+        self.likely = self.options.format or recognise.format_of(first[1])
+        format = FORMATS[self.likely] if self.likely is not None else None
         if format is not None and format.split is not None:
-            yield from self.gather(documents, format)
-        else:
-            yield from self.read(documents)
+            yield from self.gather(chain([tuple(first)], values), format)
+            return
+        while first:
+            n, value = first
+            for rollout in self.trying(n, lambda v=value, n=n: self.rollouts_of(v, Where(self.source, n))):
+                yield rollout, n
+            first = list(next(values, ()))
 
-    def look(self, path: str) -> Look:
-        of_list = (lambda _: None) if self.options.paths else recognise.format_of_list
-        return look(path, self.options.limit, recognise.guess, of_list)
-
-    def documents(self, seen: Look, format: Format | None) -> Iterator[Document]:
+    def documents(self) -> Iterator[Document]:
         """Those of all files of the rollout: then their numbers are those of the files."""
-        for n, path in enumerate((self.path, *self.file.more), 1):
-            seen = self.look(path) if n > 1 else seen
-            is_one = seen.is_one and not (format is not None and format.is_lines) or self.options.format == "react"
+        for n, path in enumerate(self.paths, 1):
+            name = f"{os.path.basename(path)}: " if n > 1 else ""
             try:
-                with open_file(path, self.options.limit) as stream:
-                    for number, document in documents_of(stream, is_one, seen.is_list):
-                        if n > 1 and isinstance(document, Unreadable):
-                            document = Unreadable(f"{os.path.basename(path)}: {document}")
-                        yield number if not self.file.more else n, document
+                for number, document in documents_of(path, recognise.in_parts):
+                    is_wrong = isinstance(document, Unreadable) and name
+                    yield n if self.file.more else number, Unreadable(f"{name}{document}") if is_wrong else document
             except CannotRead as error:
-                raise CannotRead(f"{os.path.basename(path)}: {error}" if n > 1 else str(error)) from None
+                raise CannotRead(f"{name}{error}") from None
 
-    def value_of(self, document: str | Parsed | Unreadable) -> Json:
-        self.tally.counts["documents_read"] += 1
-        if isinstance(document, Unreadable):
-            raise document
-        value, n_nul = (document.value, document.n_nul) if isinstance(document, Parsed) else recognise.document_of(document)
-        self.tally.counts["nul_replaced"] += n_nul
-        if self.top is None and not isinstance(value, str):
-            self.top = recognise.keys_of(value)
-        return value
+    def values(self) -> Iterator[tuple[int, Json]]:
+        """What documents spell, of those that spell something."""
+        for n, document in self.documents():
+            self.tally.counts["documents"] += 1
+            try:
+                if isinstance(document, Unreadable):
+                    raise document
+                value, n_nul = recognise.document_of(document) if isinstance(document, str) else document
+                self.size += len(document) if isinstance(document, str) else 1000
+            except Unreadable as wrong:
+                self.tally.problem(n, str(wrong))
+                continue
+            self.tally.repaired["U+0000 in texts, now U+FFFD"] += n_nul
+            if self.top is None and not isinstance(value, str):
+                self.top = recognise.keys_of(value)
+            yield n, value
 
-    def trying(self, n: int, kind: str | None, made: Callable[[], Iterable[Any]]) -> list[Any]:
+    def trying(self, n: int, made: Callable[[], Iterable[Any]]) -> list[Any]:
         """What is made of a document, all of it; or nothing, and what is wrong with it is noted."""
         try:
             return list(made())
@@ -135,142 +126,76 @@ class Reader:
         except OverflowError:
             words = "a number out of range"
         except OTHER_TYPES as error:
-            words = f"a value is not what {kind or self.likely or 'the format'} has there ({error})"
-        self.tally.problem(n, words, "bad_documents")
+            words = f"a value is not what {self.likely or 'the format'} has there ({error})"
+        self.tally.problem(n, words)
         return []
 
-    def read(self, documents: Iterator[Document]) -> Iterator[tuple[Rollout, int]]:
-        for n, document in documents:
-            where = Where(self.source, n)
-            for rollout in self.trying(n, None, lambda d=document, w=where: self.rollouts_of(self.value_of(d), w)):
-                yield rollout, n
-
     def rollouts_of(self, value: Json, where: Where) -> list[Rollout]:
-        options = self.options
-        if options.paths is not None:
-            return self.by_paths(value, options.paths, where)
-        name = options.format or recognise.format_of(value, self.likely)
+        name = self.options.format or recognise.format_of(value, self.likely)
         if name is None:
-            raise Bad(recognise.unknown(value))
+            raise recognise.unknown(value)
         self.likely, format = name, FORMATS[name]
-        if format.read is None:
+        if format.split is None:
+            found = list(format.read(value, where))  # type: ignore[misc]
+        else:
             parts: dict[str, list[Json]] = {}
-            for key, part in format.split(value, where):  # type: ignore[misc]
+            for key, part in format.split(value, where):
                 parts.setdefault(key, []).append(part)
             found = [r for listed in parts.values() for r in format.join(listed, where)]  # type: ignore[misc]
-        else:
-            found = list(format.read(value, where))
         if not found:
             raise Bad("there is no rollout in the document")
-        return [by_paths.override(rollout, options.beside, where) for rollout in found] if options.beside else found
-
-    def by_paths(self, value: Json, paths: by_paths.Paths, where: Where) -> list[Rollout]:
-        found = by_paths.read(value, paths, where)
-        self.first = self.first or (value, where)
-        for rollout in found:
-            if "problem" not in rollout:
-                self.n_read += 1
-                self.lacking.update(rollout.pop("lacks"))
         return found
 
-    def gather(self, documents: Iterator[Document], format: Format) -> Iterator[tuple[Rollout, int]]:
-        """Many documents make one rollout.  Where that can be loaded in parts, those of some megabytes are one; else they wait
-        on disk until all are there."""
-        size = 0
-        groups: dict[str, tuple[int, list[Json]]] = {}
-        if format.in_parts:
-            for n, document in documents:
-                size += len(document) if isinstance(document, str) else 1000
-                for key, part in self.parts_of(n, document, format):
-                    groups.setdefault(key, (n, []))[1].append(part)
-                if size > CHUNK:
-                    # Of the last there may be more.
-                    last = next(reversed(groups), "")
-                    for key, (begin, parts) in groups.items():
-                        yield from self.joined(parts, format, begin) if key != last else ()
-                    groups, size = {last: groups[last]} if groups else {}, 0
-            for begin, parts in groups.values():
-                yield from self.joined(parts, format, begin)
+    def gather(self, values: Iterable[tuple[int, Json]], format: Format) -> Iterator[tuple[Rollout, int]]:
+        """Many documents make one rollout.  Where that can be loaded in parts, those of some documents are one; else
+        they wait on disk until all are there."""
+        if not format.in_parts:
+            try:
+                yield from self.gather_on_disk(values, format)
+            except sqlite3.Error as error:
+                raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error}") from None
             return
-        try:
-            yield from self.gather_on_disk(documents, format)
-        except sqlite3.Error as error:
-            raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error}") from None
+        begun = self.size
+        groups: dict[str, tuple[int, list[Json]]] = {}
+        for n, value in values:
+            for key, part in self.parts_of(n, value, format):
+                groups.setdefault(key, (n, []))[1].append(part)
+            if self.size - begun > CHUNK:
+                # Of the last there may be more.
+                last = next(reversed(groups), "")
+                for key, (begin, parts) in groups.items():
+                    yield from self.joined(parts, format, begin) if key != last else ()
+                groups, begun = {last: groups[last]} if groups else {}, self.size
+        for begin, parts in groups.values():
+            yield from self.joined(parts, format, begin)
 
-    def gather_on_disk(self, documents: Iterator[Document], format: Format) -> Iterator[tuple[Rollout, int]]:
-        numbers: dict[str, int] = {}
-        begins: list[int] = []
+    def gather_on_disk(self, values: Iterable[tuple[int, Json]], format: Format) -> Iterator[tuple[Rollout, int]]:
+        begins: dict[str, tuple[int, int]] = {}  # number and first document of a key
         waiting = sqlite3.connect("")
-        waiting.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE part (name INTEGER, data BLOB)")
+        waiting.executescript(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE part (number INTEGER, data BLOB)"
+        )
 
         def wait() -> Iterator[tuple[int, bytes]]:
-            for n, document in documents:
-                for key, part in self.parts_of(n, document, format):
-                    if key not in numbers:
-                        numbers[key] = len(begins)
-                        begins.append(n)
-                    yield numbers[key], pickle.dumps(part, 5)
+            for n, value in values:
+                for key, part in self.parts_of(n, value, format):
+                    number, _ = begins.setdefault("" if self.file.more else key, (len(begins), n))
+                    yield number, pickle.dumps(part, 5)
 
         waiting.executemany("INSERT INTO part VALUES (?, ?)", wait())
-        parts: list[Json] = []
-        last = 0
-        for name, data in waiting.execute("SELECT name, data FROM part ORDER BY name, rowid"):
-            if name != last:
-                yield from self.joined(parts, format, begins[last])
-                parts, last = [], name
-            parts.append(pickle.loads(data))
-        if parts:
-            yield from self.joined(parts, format, begins[last])
+        waiting.execute("CREATE INDEX by_number ON part (number)")
+        for number, begin in begins.values():
+            found = waiting.execute("SELECT data FROM part WHERE number = ? ORDER BY rowid", (number,))
+            yield from self.joined([pickle.loads(data) for (data,) in found], format, begin)
         waiting.close()
 
-    def parts_of(self, n: int, document: str | Parsed | Unreadable, format: Format) -> list[tuple[str, Json]]:
-        where = Where((self.path, *self.file.more)[n - 1]) if self.file.more else Where(self.source, n)
-        found = self.trying(n, None, lambda: format.split(self.value_of(document), where))  # type: ignore[misc]
-        return [("", part) for _, part in found] if self.file.more else found
+    def parts_of(self, n: int, value: Json, format: Format) -> list[tuple[str, Json]]:
+        where = Where(self.paths[n - 1]) if self.file.more else Where(self.source, n)
+        return self.trying(n, lambda: format.split(value, where))  # type: ignore[misc]
 
     def joined(self, parts: list[Json], format: Format, n: int) -> list[tuple[Rollout, int]]:
-        where = Where(self.source, n)
-        found = self.trying(n, None, lambda: format.join(parts, where))  # type: ignore[misc]
-        return [(by_paths.override(rollout, self.options.beside, where), n) for rollout in found]
-
-    def unfound(self) -> tuple[dict[str, str], set[str]]:
-        """Paths that found nothing in any rollout of the file, in words, and those that found something."""
-        paths = self.options.paths
-        if paths is None or self.n_read == 0 or self.first is None:
-            return {}, set()
-        lacking = {name for name, n in self.lacking.items() if n == self.n_read}
-        names = paths.names
-        if "steps" in lacking:
-            # Without steps nothing of them is found, or missed.
-            lacking, names = lacking - set(by_paths.OF_STEP), names - set(by_paths.OF_STEP)
-        document, where = self.first
-        return by_paths.unfound(lacking, document, paths, where) if lacking else {}, names - lacking
-
-
-def preview(file: File, path: str, options: Options, most: int = 3) -> list[dict[str, Json]]:
-    """The first steps of a file as they would be stored."""
-    found: list[dict[str, Json]] = []
-    for rollout, _ in Reader(file, path, file.source, options, Tally()).rollouts():
-        task = rollout.get("task_id") or rollout.get("group_id")
-        about = {"task_id": task, "rollout_id": rollout.get("rollout_id"), "outcome": rollout.get("outcome")}
-        found += [{**about, "step_no": i, **step} for i, step in enumerate(rollout.get("steps") or [])]
-        if len(found) >= most:
-            break
-    return found[:most]
-
-
-def explain(path: str, options: Options) -> list[str]:
-    """What a file is."""
-    if is_zip(path):
-        return ["a zip: a log of Inspect, if header.json and samples/ are in it"]
-    seen = look(path, options.limit, recognise.guess, lambda _: None)
-    with open_file(path, options.limit) as stream:
-        documents = (document for _, document in documents_of(stream, seen.is_one))
-        first = next(documents, None)
-        n = 1 + sum(1 for _ in documents)
-    if isinstance(first, Unreadable):
-        raise CannotRead(str(first))
-    return ["the file is empty"] if first is None else recognise.explain(str(first), None if seen.is_one else n)
+        found = self.trying(n, lambda: format.join(parts, Where(self.source, n)))  # type: ignore[misc]
+        return [(rollout, n) for rollout in found]
 
 
 # ----------
@@ -281,63 +206,54 @@ def explain(path: str, options: Options) -> list[str]:
 class Loader:
     """Files by one connection, one after the other."""
 
-    def __init__(self, tables: Tables, options: Options, spool: str | None = None):
-        self.tables, self.options, self.spool = tables, options, spool
+    def __init__(self, tables: Tables, options: Options):
+        self.tables, self.options = tables, options
         self.connection = tables.connection
 
-    def load(self, file: File, allowed: set[str] | None) -> Result:
-        """allowed: the paths that may find nothing in this file, as they did in another; None: all."""
+    def load(self, file: File) -> Result:
         for attempt in range(MOST_TRIES):
             try:
-                return self.load_once(file, allowed)
-            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
+                return self.load_once(file)
+            except AGAIN as error:
                 # Another load writes the same in another order: let it.
                 if attempt == MOST_TRIES - 1:
-                    return Result(failed=True, said=words_of(error))
+                    return Result(failed=True, said=[words_of(error)])
         raise AssertionError
 
-    def load_once(self, file: File, allowed: set[str] | None) -> Result:
-        result = Result()
+    def load_once(self, file: File) -> Result:
+        writer = Writer(self.tables, self.options.replace)
+        tally = writer.tally
+        reader = Reader(file, self.tables.source_of(file.source), self.options, tally)
+        result = Result(tally)
         try:
             with self.connection.transaction():
-                reader = self.write(file, result)
-                if allowed is not None and not result.lacks.keys() <= allowed:
-                    result.is_postponed = True
-                    raise LeftOut
-                if result.tally.n_problems and not (self.options.keep_going and result.tally.usable):
-                    result.failed = True
+                self.write(reader, writer)
+                if tally.n_problems and not (self.options.keep_going and tally.counts["usable"]):
                     raise LeftOut
         except LeftOut:
-            problems = [words for _, words in result.tally.problems]
-            if file.is_optional and not result.tally.usable and all(map(NO_ROLLOUT.search, problems)):
+            is_none = all(NO_ROLLOUT.search(words) for _, words in tally.problems)
+            if file.is_optional and not tally.counts["usable"] and is_none:
                 return Result(is_passed=True)
+            result.failed = True
         except CannotRead as error:
-            return Result(failed=True, said=str(error))
-        except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
+            return Result(failed=True, said=[str(error)])
+        except AGAIN:
             raise
         except psycopg.Error as error:
             if self.connection.closed or isinstance(error, psycopg.errors.QueryCanceled):
                 raise
-            return Result(failed=True, said=words_of(error))
-        if result.tally.n_problems and not result.is_postponed:
-            self.tell(result, reader)
+            return Result(failed=True, said=[words_of(error)])
+        result.said = self.tell(reader, tally) if tally.n_problems else []
         return result
 
-    def write(self, file: File, result: Result) -> Reader:
-        path = self.spool if file.path == "-" and self.spool is not None else file.path
-        is_steps = self.options.format == "steps"
-        writer = Writer(self.tables, self.options.replace, "line" if is_steps else "document")
-        result.tally = writer.tally
-        reader = Reader(file, path, self.tables.source_of(file.source), self.options, writer.tally)
+    def write(self, reader: Reader, writer: Writer) -> None:
         for rollout, n in reader.rollouts():
             if rollout.pop("is_part", False):
                 rollout = self.of_version(rollout)
             if self.options.amend is not None and "problem" not in rollout:
-                rollout = self.options.amend(rollout, file, writer.tally)
+                rollout = self.options.amend(rollout, reader.file, writer.tally)
             writer.add(rollout, n)
         writer.flush()
-        result.lacks, result.found = reader.unfound()
-        return reader
 
     def of_version(self, rollout: Rollout) -> Rollout:
         """A rollout whose first step came with another file is of that step's version; other steps say theirs."""
@@ -350,32 +266,34 @@ class Loader:
         number = int(version) if version.lstrip("-").isdigit() else None
         return {**rollout, "policy_version": version, "policy_step": number, "steps": steps}
 
-    def tell(self, result: Result, reader: Reader) -> None:
-        """In one line what was left out, and which option may help."""
-        tally, n = result.tally, result.tally.n_problems
-        noun = "line" if reader.likely == "steps" else "document"
+    def tell(self, reader: Reader, tally: Tally) -> list[str]:
+        """What was left out: the first in a line with the option that may help, then others."""
+        noun = "line" if reader.likely == "steps" or has_lines(reader.file.path) else "document"
         problems = sorted(tally.problems, key=lambda p: p[0])
         listed = [f"{noun} {place}: {safe(words)}" for place, words in problems]
-        said = listed[0] + (f" (and {n - 1} more)" if n > 1 else "")
-        top = f"at the top: {reader.top}" if reader.top else None
-        result.said = "; ".join(part for part in (said, top, *self.advice(tally, problems[0][1])) if part)
-        result.more = listed[1:]
+        top = [f"at the top: {reader.top}"] if reader.top else []
+        more = [f"  and {tally.n_problems - MOST_PROBLEMS} more"] if tally.n_problems > MOST_PROBLEMS else []
+        first = "; ".join([listed[0], *top, *self.advice(tally, problems[0][1])])
+        return [first, *(f"  {line}" for line in listed[1:]), *more]
 
     def advice(self, tally: Tally, reason: str) -> Iterator[str]:
         """The option that may help with what was left out."""
-        options = self.options
-        if options.format is None and any(w in reason for w in ("known format", "say which", "no rollout in the document")):
-            yield "--explain shows what was looked for, -f names the format, -j says where things are"
-        if options.paths is not None and re.search("(boolean|number), not string$", reason):
-            yield 'a map of -j says what words mean, as {"path": "$.verdict", "map": {"pass": true, "fail": false}}'
+        options, n_usable = self.options, tally.counts["usable"]
+        if options.format is None and any(
+            w in reason for w in ("known format", "says which", "no rollout in the doc")
+        ):
+            yield "--explain shows what was looked for, -f names the format"
         if tally.is_of_other:
-            yield ("the tables have it from another file of that name: in one call with that file it has an id of its own,"
-                   " and -r RUN tells them apart")  # fmt: skip
+            yield (
+                "the tables have it from another file of that name: in one call with that file it has an id of its"
+                " own, and -r RUN tells them apart"
+            )
         elif tally.counts["contradictions"] and not options.replace:
             is_within = "is not what line" in reason
-            yield "--retries last takes the newest" if is_within else "--update replaces what the tables have, --retries last takes the newest"
-        if not options.keep_going and tally.usable and tally.counts["bad_documents"] + tally.counts["bad_rollouts"]:
-            yield f"-k loads the other {tally.usable}"
+            update = "" if is_within else "--update replaces what the tables have, "
+            yield update + "--retries last takes the newest"
+        if not options.keep_going and n_usable and tally.counts["bad"]:
+            yield f"-k loads the other {n_usable}"
 
 
 # ----------
@@ -431,19 +349,20 @@ def start(make: Callable[[], Loader]) -> None:
     signal.signal(signal.SIGTERM, stop)
 
 
-def work(file: File, allowed: set[str] | None) -> Result | str:
+def work(file: File) -> Result | str:
     global loader
     try:
         loader = loader or make_loader()  # type: ignore[misc]
-        return loader.load(file, allowed)
+        return loader.load(file)
     except Failed as failure:
         return str(failure)
     except psycopg.Error as error:
         return f"the connection failed: {words_of(error)}"
 
 
-def load_at_once(jobs: int, make: Callable[[], Loader], files: list[File], allowed: set[str] | None,
-                 done: Callable[[File, Result], None]) -> None:  # fmt: skip
+def load_at_once(
+    jobs: int, make: Callable[[], Loader], files: list[File], done: Callable[[File, Result], None]
+) -> None:
     """So many files at once, over a connection each."""
 
     def stop() -> None:
@@ -452,7 +371,7 @@ def load_at_once(jobs: int, make: Callable[[], Loader], files: list[File], allow
 
     context = multiprocessing.get_context("fork")
     with on_signals(stop), ProcessPoolExecutor(jobs, context, start, (make,)) as pool:
-        waiting = {pool.submit(work, file, allowed): file for file in files}
+        waiting = {pool.submit(work, file): file for file in files}
         try:
             for future in as_completed(waiting):
                 result = future.result()

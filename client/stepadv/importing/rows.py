@@ -1,6 +1,6 @@
 """Rollouts in our words as lines of COPY, or why one cannot be loaded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,14 +13,13 @@ MOST = 1e300
 # As COPY's text format has it.
 ESCAPES = (("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
 
-
-def wrong(name: str, wanted: str, value: Json) -> Bad:
-    return Bad(f"{name} must be {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}, not {type_of(value)}")
-
-
 # ----------
 # A value as text; None is none of their business
 # ----------
+
+
+def wrong(name: str, wanted: str, value: Json) -> Bad:
+    return Bad(f"{name} must be {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}, not {type_of(value)}")
 
 
 def text(value: Json, name: str = "") -> str:
@@ -48,18 +47,16 @@ def number(value: Json, name: str) -> str:
     return repr(value)
 
 
-def whole(value: Json, name: str, most: int = 2147483647) -> str:
-    if type(value) is float and value == value // 1:
-        value = int(value)
-    if type(value) is not int:
-        raise wrong(name, "number", value) if type(value) is not float else Bad(f"{name} must be a whole number, not {value}")
-    if not -most - 1 <= value <= most:
+def whole(value: Json, name: str, bits: int = 31) -> str:
+    if number(value, name) and value != value // 1:
+        raise Bad(f"{name} must be a whole number, not {value}")
+    if not -1 << bits <= value < 1 << bits:
         raise Bad(f"{name} is out of range")
-    return repr(value)
+    return repr(int(value))
 
 
 def long(value: Json, name: str) -> str:
-    return whole(value, name, 9223372036854775807)
+    return whole(value, name, 63)
 
 
 def cost(value: Json, name: str) -> str:
@@ -94,7 +91,7 @@ def time(value: Json, name: str) -> str:
     return found.isoformat()
 
 
-def array(value: Json, name: str, kinds: tuple[type, ...], noun: str) -> list[Any]:
+def array(value: Json, name: str, noun: str, *kinds: type) -> list[Any]:
     if not isinstance(value, list):
         raise wrong(name, "array", value)
     found = set(map(type, value))
@@ -103,24 +100,23 @@ def array(value: Json, name: str, kinds: tuple[type, ...], noun: str) -> list[An
     return value
 
 
-def braced(values: Any) -> str:
-    listed = ",".join(values)
-    return f"{{{listed}}}" if listed else NULL
+def braced(values: Iterable[str]) -> str:
+    return f"{{{','.join(values)}}}".replace("{}", NULL)
 
 
 def ids(value: Json, name: str) -> str:
-    found = [int(v) if v == v // 1 else 1 << 40 for v in array(value, name, (int, float), "numbers")]
-    if found and not -2147483648 <= min(found) <= max(found) <= 2147483647:
+    found = array(value, name, "numbers", int, float)
+    if any(v != v // 1 or not -1 << 31 <= v < 1 << 31 for v in found):
         raise Bad(f"{name} must be an array of whole numbers")
-    return braced(map(repr, found))
+    return braced(repr(int(v)) for v in found)
 
 
 def mask(value: Json, name: str) -> str:
-    return braced("t" if m else "f" for m in array(value, name, (bool,), "booleans"))
+    return braced("t" if m else "f" for m in array(value, name, "booleans", bool))
 
 
 def logprobs(value: Json, name: str) -> str:
-    found = array(value, name, (int, float), "numbers")
+    found = array(value, name, "numbers", int, float)
     if any(abs(v) > 3e38 for v in found):
         raise Bad(f"{name} must be an array of numbers within range")
     # What a real does not hold is 0 to it.
@@ -132,18 +128,14 @@ def logprobs(value: Json, name: str) -> str:
 # ----------
 
 Encode = Callable[[Json, str], str]
-OF_ROLLOUT: dict[str, Encode] = {
-    "model": string, "outcome": number, "success": truth, "truncated": truth, "channel": channel, "curation": string,
-    "started_at": time, "ended_at": time, "metadata": jsonb,
-}  # fmt: skip
-OF_GROUP: dict[str, Encode] = {"task_id": text, "run_id": text, "policy_version": text, "policy_step": long, "tags": jsonb,
-                               "group_id": text}  # fmt: skip
-OF_STEP: dict[str, Encode] = {
-    "step_no": whole, "turn": whole, "observation": text, "action": text, "tool": string, "args": jsonb, "ok": truth,
-    "next_observation": text, "state": text, "reward": number, "meta": jsonb,
-}  # fmt: skip
-RARE: dict[str, Encode] = {"turn_reward": number, "value": number, "cost": cost, "prompt_token_ids": ids,
-                           "response_token_ids": ids, "response_mask": mask, "rollout_logprobs": logprobs}  # fmt: skip
+OF_GROUP: dict[str, Encode] = {"task_id": text, "run_id": text, "policy_version": text, "policy_step": long}
+OF_GROUP |= {"tags": jsonb, "group_id": text}
+OF_ROLLOUT: dict[str, Encode] = {"model": string, "outcome": number, "success": truth, "truncated": truth}
+OF_ROLLOUT |= {"channel": channel, "curation": string, "started_at": time, "ended_at": time, "metadata": jsonb}
+OF_STEP: dict[str, Encode] = {"step_no": whole, "turn": whole, "observation": text, "action": text, "tool": string}
+OF_STEP |= {"args": jsonb, "ok": truth, "next_observation": text, "state": text, "reward": number, "meta": jsonb}
+RARE: dict[str, Encode] = {"turn_reward": number, "value": number, "cost": cost, "prompt_token_ids": ids}
+RARE |= {"response_token_ids": ids, "response_mask": mask, "rollout_logprobs": logprobs}
 STEP_COLUMNS = [name.replace("meta", "metadata") for name in OF_STEP]
 NO_RARE = "\t" + "\t".join([NULL] * len(RARE))
 
@@ -167,7 +159,6 @@ class Shape:
 class Settings:
     """What the user says of all rollouts."""
 
-    prefix: str = ""
     success_at: float = 1.0
     run_id: str | None = None
     policy_version: str | None = None
@@ -181,7 +172,7 @@ class Row:
     key: tuple[str, ...]  # of the group, and rollout_id
     line: str
     steps: list[dict[str, Json]]
-    about: dict[str, Json]  # outcome, success, truncated, started_at, policy_version, source
+    about: dict[str, Json]  # outcome, success, truncated, source
     place: int
     task: str
     is_whole: bool  # it has all its steps; else there may be others elsewhere
@@ -189,32 +180,30 @@ class Row:
     has_rare: bool = False
 
     @property
+    def group(self) -> str:
+        return ", ".join(part for part in self.key[:-1] if part) or self.key[0]
+
+    @property
     def name(self) -> str:
-        return f"rollout {self.key[-1]} of group {', '.join(part for part in self.key[:-1] if part) or self.key[0]}"
-
-
-def check_names(rollout: Rollout) -> None:
-    group = rollout.get("group_id") if rollout.get("group_id") is not None else rollout.get("task_id")
-    for name, value in (("task_id or group_id", group), ("rollout_id", rollout.get("rollout_id"))):
-        if value is None:
-            raise Bad(f"{name} must be given")
-        if not is_name(value):
-            raise wrong(name, "string", value)
-    for name in ("task_id", "run_id", "policy_version"):
-        if rollout.get(name) is not None and not is_name(rollout[name]):
-            raise wrong(name, "string", rollout[name])
+        return f"rollout {self.key[-1]} of group {self.group}"
 
 
 def values_of(rollout: Rollout, shape: Shape, settings: Settings) -> dict[str, Json]:
-    """Task, group, run, version, step and tags.  Where a source tells tasks from groups, tables take what they are grouped
-    by; an id that begins with that of its group goes with it."""
-    group, task, own = (words(rollout.get(name)) for name in ("group_id", "task_id", "rollout_id"))
-    begins = (own or "").startswith((group if group is not None else task) or "\0")
+    """Task, group, run, version, step and tags.  Where a source tells tasks from groups, tables take what they are
+    grouped by."""
+    group, task = rollout.get("group_id"), rollout.get("task_id")
+    asked = {"task_id or group_id": task if group is None else group, "rollout_id": rollout.get("rollout_id")}
+    for name, value in asked.items():
+        if value is None:
+            raise Bad(f"{name} must be given")
+    for name, value in (asked | {name: rollout.get(name) for name in ("task_id", "run_id", "policy_version")}).items():
+        if value is not None and not is_name(value):
+            raise wrong(name, "string", value)
     step = rollout.get("policy_step")
     return {
-        "group_id": settings.prefix + group if group is not None and (task is None or "group_id" in shape.keys) else None,
-        "task_id": None if task is None else settings.prefix + task,
-        "rollout_id": (settings.prefix if begins else "") + (own or ""),
+        "group_id": words(group) if task is None or "group_id" in shape.keys else None,
+        "task_id": words(task),
+        "rollout_id": words(rollout["rollout_id"]),
         "run_id": words(rollout.get("run_id")) or settings.run_id,
         "policy_version": words(rollout.get("policy_version")) or settings.policy_version,
         "policy_step": settings.policy_step if step is None else step,
@@ -223,13 +212,12 @@ def values_of(rollout: Rollout, shape: Shape, settings: Settings) -> dict[str, J
 
 
 def key_of(values: dict[str, Json], meta: Json, shape: Shape) -> tuple[str, ...]:
+    """Columns of the group that are somebody's own stand in the metadata."""
+    own = {key: words(meta.get(key)) for key in shape.keys if key not in OF_GROUP} if isinstance(meta, dict) else {}
+    others = {"task_id": values["group_id"], "group_id": values["task_id"]} | own
     found = []
-    others = {"task_id": values["group_id"], "group_id": values["task_id"]}
     for key, otherwise in zip(shape.keys, shape.otherwise, strict=True):
-        value = values.get(key)
-        if value is None:
-            own = words(meta.get(key)) if isinstance(meta, dict) and key not in OF_GROUP else None
-            value = next((v for v in (others.get(key), own, otherwise) if v is not None), None)
+        value = next((v for v in (values.get(key), others.get(key), otherwise) if v is not None), None)
         if value is None:
             raise Bad(f"{key} must be given")
         found.append(value)
@@ -239,12 +227,9 @@ def key_of(values: dict[str, Json], meta: Json, shape: Shape) -> tuple[str, ...]
 def metadata_of(meta: Json, values: dict[str, Json], shape: Shape) -> Json:
     """What has no column of its own in the tables is kept all the same; of a group and a task that are one, one."""
     ids = [values["task_id"], values["group_id"]]
-    kept = {}
-    for name in shape.lacking:
-        value = values[name]
-        is_told = name in ("task_id", "group_id") and (None in ids or ids[0] == ids[1])
-        if value is not None and not is_told:
-            kept[name] = value
+    is_told = None in ids or ids[0] == ids[1]
+    names = [name for name in shape.lacking if not (is_told and name in ("task_id", "group_id"))]
+    kept = {name: values[name] for name in names if values[name] is not None}
     if not kept:
         return meta
     return {**(meta if isinstance(meta, dict) else {} if meta is None else {"meta": meta}), **kept}
@@ -254,10 +239,8 @@ def make_row(rollout: Rollout, place: int, shape: Shape, settings: Settings) -> 
     """Without the lines of its steps."""
     if "problem" in rollout:
         raise Bad(rollout["problem"])
-    check_names(rollout)
-    meta = rollout.get("meta")
-    values = values_of(rollout, shape, settings)
-    key = key_of(values, rollout["keys"] if "keys" in rollout else meta, shape)
+    meta, values = rollout.get("meta"), values_of(rollout, shape, settings)
+    key = key_of(values, rollout.get("keys", meta), shape)
     about = dict(rollout)
     for name, otherwise in (("channel", "train"), ("truncated", False)):
         if about.get(name) is None:
@@ -266,15 +249,17 @@ def make_row(rollout: Rollout, place: int, shape: Shape, settings: Settings) -> 
     if about.get("outcome") is not None and number(about["outcome"], "outcome") and about.get("success") is None:
         # Sums of scores miss 1 by the last digit.
         about["success"] = about["outcome"] >= settings.success_at - 1e-9
-    shown = values | ({"task_id": values["group_id"]} if "group_id" in shape.lacking and values["task_id"] is None else {})
+    shown = dict(values)
+    if "group_id" in shape.lacking and values["task_id"] is None:
+        shown["task_id"] = values["group_id"]
     others = {name: OF_GROUP[name] for name in shape.others}
     parts = [*map(text, key), *([encoded(others, shown)] if others else []), encoded(OF_ROLLOUT, about)]
     steps = rollout.get("steps") or []
-    about |= {"policy_version": values["policy_version"], "source": meta.get("source") if isinstance(meta, dict) else None}
+    about["source"] = meta.get("source") if isinstance(meta, dict) else None
     is_whole = not any(step.get("step_no") is not None for step in steps)
-    row = Row(key, "\t".join(parts), steps, about, rollout.get("place", place), shown["task_id"] or values["group_id"] or "", is_whole)
     number_steps(steps)
-    return row
+    task = shown["task_id"] or values["group_id"] or ""
+    return Row(key, "\t".join(parts), steps, about, rollout.get("place", place), task, is_whole)
 
 
 def number_steps(steps: list[dict[str, Json]]) -> None:
@@ -297,8 +282,8 @@ def number_steps(steps: list[dict[str, Json]]) -> None:
 
 
 def make_step_lines(row: Row, start: str, is_new: bool = True) -> None:
-    """The lines of the row's steps.  start: the state in which rollouts begin that see nothing first, which no text can
-    have; a result that the next step saw is told once."""
+    """The lines of the row's steps.  start: the state in which rollouts begin that see nothing first, which no text
+    can have; a result that the next step saw is told once."""
     prefix = "\t".join(map(text, row.key))
     lines = row.step_lines = []
     for i, step in enumerate(row.steps):
@@ -318,18 +303,16 @@ def make_step_lines(row: Row, start: str, is_new: bool = True) -> None:
         except Bad as bad:
             raise Bad(str(bad), i) from None
         lines.append(line)
+    try:
+        row.line.encode()
+        "".join(lines).encode()
+    except UnicodeEncodeError as error:
+        raise Bad(f"half of a surrogate pair (U+{ord(error.object[error.start]):04X}) in a string") from None
 
 
 def check_lengths(step: dict[str, Json]) -> None:
     tokens = step.get("response_token_ids") or []
     for name in ("response_mask", "rollout_logprobs"):
-        if isinstance(step.get(name), list) and isinstance(tokens, list) and step[name] and len(step[name]) != len(tokens):
+        found = step.get(name)
+        if isinstance(found, list) and isinstance(tokens, list) and found and len(found) != len(tokens):
             raise Bad(f"{name} must be as long as response_token_ids")
-
-
-def check_text(row: Row) -> None:
-    try:
-        row.line.encode()
-        "".join(row.step_lines).encode()
-    except UnicodeEncodeError as error:
-        raise Bad(f"half of a surrogate pair (U+{ord(error.object[error.start]):04X}) in a string") from None

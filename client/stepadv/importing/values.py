@@ -103,8 +103,8 @@ def digest(value: Json) -> str:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
-def md5(text: str) -> str:
-    """A short id made of a text."""
+def short_id(text: str) -> str:
+    """Made of a text."""
     return hashlib.md5(text.encode(errors="replace"), usedforsecurity=False).hexdigest()[:10]
 
 

@@ -1,4 +1,4 @@
-"""Verdicts that stand beside the tries: reports of benchmarks, and tables that somebody has of their own (--outcomes).
+"""Verdicts: scores that formats tell, reports of benchmarks, and tables that somebody has of their own (--outcomes).
 
 A verdict is members of a rollout, outcome or success, by the id of a task or of a try.
 """
@@ -6,55 +6,82 @@ A verdict is members of a rollout, outcome or success, by the id of a task or of
 import csv
 import difflib
 import os
+import re
 from collections.abc import Iterable, Iterator
 
-from stepadv.importing.files import CannotRead, documents_of, look, open_file
+from stepadv.importing.files import CannotRead, documents_of, open_file
 from stepadv.importing.format import TRIALS, Rollout, base_of
-from stepadv.importing.values import Json, Unreadable, at, decode, fields, first, is_number, objects, parse, words
+from stepadv.importing.values import (
+    Json,
+    Unreadable,
+    at,
+    decode,
+    fields,
+    first,
+    given,
+    objects,
+    parse,
+    words,
+)
 from stepadv.text import Failed, count, shorten
 
 Verdicts = dict[str, Rollout]
 OF_TRY = "rollout_id trial_name trajectory_id session_id trace_id uuid"
 OF_TASK = "task_id instance_id task_name task problem_id group_id id name"
-OF_SUCCESS = "success resolved is_resolved solved passed correct"
-OF_OUTCOME = "reward outcome score return"
-YES = ("true", "t", "yes", "y", "pass", "passed", "success", "resolved", "correct")
-NO = ("false", "f", "no", "n", "fail", "failed", "failure", "unresolved", "incorrect")
+OF_SUCCESS = "success resolved is_resolved solved passed correct correctness"
+OF_OUTCOME = "reward outcome return score"
+# C, P, I and N are Inspect's grades.
+WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+WORDS |= dict.fromkeys("true t yes y pass passed success resolved correct".split(), 1.0)
+WORDS |= dict.fromkeys("false f no n fail failed failure unresolved incorrect".split(), 0.0)
+NUMBER = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")
 
 
-def value_of(value: Json) -> Json:
-    """Words are numbers and truths, as in a table."""
+def score_of(value: Json) -> float | None:
+    """A number, a truth, or a word for one; of a record with value and label, theirs.  None: no score."""
+    if isinstance(value, dict):
+        score = score_of(value.get("value"))
+        return score_of(value.get("label")) if score is None else score
+    if isinstance(value, (bool, int, float)):
+        return float(value)
     if not isinstance(value, str):
-        return value
-    word = value.strip().lower()
-    try:
-        number = float(word)
-    except ValueError:
-        return True if word in YES else False if word in NO else None
-    return number if abs(number) < 1e300 else None
+        return None
+    word = value.strip()
+    return float(word) if NUMBER.fullmatch(word) else WORDS.get(word, WORDS.get(word.lower()))
 
 
 def verdict_of(record: Json) -> Rollout:
-    success, outcome = value_of(first(record, OF_SUCCESS)), value_of(first(record, OF_OUTCOME))
-    found: Rollout = {}
-    if is_number(success) and success in (0, 1):
-        success = success > 0
-    if isinstance(success, bool):
-        found["success"] = success
-    if isinstance(outcome, bool):
-        found["success"] = outcome
-    elif is_number(outcome):
-        found["outcome"] = float(outcome)
-    return found
+    """What a row says.  A truth, or a word for one, where a reward is wanted is a success."""
+    told, outcome = score_of(first(record, OF_SUCCESS)), first(record, OF_OUTCOME)
+    found: Rollout = {"success": told > 0} if told in (0, 1) else {}
+    score = score_of(outcome)
+    if isinstance(outcome, bool) or isinstance(outcome, str) and outcome.strip().lower() in WORDS:
+        return {"success": score == 1}
+    return found | given({"outcome": score})
+
+
+def verdict_of_scores(scores: list[Json]) -> Rollout:
+    """Which of a trace's scores is its outcome: by its name, or because there is no other.  Of several others somebody
+    must say which.  Of two with one name the later counts."""
+    names = [(words(at(score, "name")) or "").lower() for score in scores]
+    found = {n: v for n, score in zip(names, scores, strict=True) if n and (v := score_of(score)) is not None}
+    outcome = next((found[name] for name in OF_OUTCOME.split() if name in found), None)
+    if outcome is None and len(set(names) - {""}) == 1:
+        outcome = next(iter(found.values()), None)
+    success = next((found[n] for n in reversed(found) if n in OF_SUCCESS.split() and found[n] in (0, 1)), None)
+    return given({"outcome": outcome, "success": None if success is None else success == 1})
 
 
 def report(document: Json) -> Verdicts:
-    """What a report of SWE-bench says, of its harness or of a run in the service; of one instance; of older versions."""
+    """What a report of SWE-bench says, of its harness or of a run in the service; of one instance; of older
+    versions."""
     record = fields(document)
     lists = {key.removesuffix("_ids"): value for key, value in record.items() if isinstance(value, list)}
     if "resolved" in lists:
         # Whose evaluation failed is not judged.
-        lost = [i for key in ("unresolved", "empty_patch", "no_generation", "applied", "generated") for i in lists.get(key, ())]
+        lost = [
+            i for k in ("unresolved", "empty_patch", "no_generation", "applied", "generated") for i in lists.get(k, ())
+        ]
         told = [*((i, False) for i in lost), *((i, True) for i in lists["resolved"])]
         return {words(i) or "": {"success": is_won} for i, is_won in told}
     return {key: {"success": v["resolved"]} for key, v in record.items() if isinstance(at(v, "resolved"), bool)}
@@ -74,7 +101,8 @@ def of_document(document: Json) -> Iterator[tuple[list[str], Rollout]]:
     found = report(document)
     if isinstance(document, list) or ids_of(fields(document)) and not found:
         for record in objects(document) if isinstance(document, list) else [document]:
-            said = next(filter(None, map(verdict_of, (record, at(record, "test_result.report"), record.get("report")))), None)
+            told = map(verdict_of, (record, at(record, "test_result.report"), record.get("report")))
+            said = next(filter(None, told), None)
             if said and ids_of(record):
                 yield ids_of(record), said
         return
@@ -90,15 +118,13 @@ def read(path: str) -> list[tuple[list[str], Rollout]]:
         with open_file(path) as stream:
             text = decode(stream.read()).removeprefix("\ufeff")
         rows = csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in text.partition("\n")[0] else ",")
-        records = [{(k or "").strip().lower(): v or None for k, v in row.items() if isinstance(v, str)} for row in rows]
-        return list(of_document(records))
-    is_one = look(path, None, lambda _: None, lambda _: None).is_one
+        table = [{(k or "").strip().lower(): v or None for k, v in row.items() if isinstance(v, str)} for row in rows]
+        return list(of_document(table))
     found: list[tuple[list[str], Rollout]] = []
-    with open_file(path) as stream:
-        for _, document in documents_of(stream, is_one):
-            if isinstance(document, Unreadable):
-                raise document
-            found += of_document(parse(str(document))[0])
+    for _, document in documents_of(path):
+        if isinstance(document, Unreadable):
+            raise document
+        found += of_document(parse(str(document))[0])
     return found
 
 
@@ -133,9 +159,8 @@ class Outcomes:
             yield f"  and {len(lost) - most} more"
 
 
-def names_of(rollout: Rollout, source: str | None, prefix: str = "") -> list[str]:
+def names_of(rollout: Rollout, source: str | None) -> list[str]:
     """By which people may know a rollout: its try's names first, then its task's."""
     own, task = words(rollout.get("rollout_id")) or "", words(first(rollout, "task_id group_id")) or ""
-    found = [own, own.replace(" / ", "/"), words(at(rollout, "meta.trial")), prefix + own if own else None]
-    found += [base_of(source) if source else None, task, prefix + task if task else None, task.rpartition("/")[2]]
-    return [name for name in dict.fromkeys(found) if name]
+    found = [own, own.replace(" / ", "/"), words(at(rollout, "meta.trial")), base_of(source) if source else None]
+    return [name for name in dict.fromkeys([*found, task, task.rpartition("/")[2]]) if name]

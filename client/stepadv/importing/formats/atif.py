@@ -1,23 +1,21 @@
-"""ATIF, the trajectories of Harbor, versions 1.0 to 1.7: every step of the agent is a turn.
-
-    {"schema_version": "ATIF-v1.4", "session_id": "s", "steps": [{"source": "user", "message": "Fix it."},
-        {"source": "agent", "message": "", "tool_calls": [{"tool_call_id": "c", "function_name": "bash", "arguments": {}}],
-         "observation": {"results": [{"source_call_id": "c", "content": "a.py"}]}}]}
-"""
+"""ATIF, the trajectories of Harbor, versions 1.0 to 1.7: every step of the agent is a turn."""
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, hear_message, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, firsts_of_turns, metadata, pick
+from stepadv.importing.format import Format, Rollout, Where, about, firsts_of_turns, pick, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, without, words
 
 # How parts are called: s-cont-1, trajectory.summarization-1-summary.json.
 PART = re.compile(r"(.+?)[-._](cont|summarization)-[0-9]+")
-TABLE = {"model": "agent.model_name", "started_at": "steps.0.timestamp", "ended_at": "steps.-1.timestamp"}
-OF_META = {key: key for key in ("agent", "final_metrics", "notes", "schema_version")}
+TABLE = {"model": "agent.model_name"} | {
+    f"meta.{key}": key for key in ("agent", "final_metrics", "notes", "schema_version")
+}
+TIMES = {"started_at": "steps.0.timestamp", "ended_at": "steps.-1.timestamp"}
+OF_CALL = {"id": "tool_call_id", "name": "function_name", "arguments": "arguments"}
+ROLES = {"agent": "assistant", "user": "user", "system": "system"}
 
 
 def results_of(step: Json) -> list[dict[str, Json]]:
@@ -27,27 +25,30 @@ def results_of(step: Json) -> list[dict[str, Json]]:
 def hear(steps: list[dict[str, Json]]) -> Conversation:
     talk = Conversation()
     for step in steps:
-        source, results, calls = step.get("source"), results_of(step), objects(step.get("tool_calls"))
-        if source != "system" or not results:
-            told = [{"id": c.get("tool_call_id"), "name": c.get("function_name"), "arguments": c.get("arguments")} for c in calls]
-            role = {"agent": "assistant", "user": "user", "system": "system"}.get(str(source), "")
-            text = text_of(step.get("message"))
+        results, calls = results_of(step), objects(step.get("tool_calls"))
+        if step.get("source") != "system" or not results:
             # What a turn says is what it does, where it calls nothing.
-            message = {"role": role, "content": text, "reasoning": text_of(step.get("reasoning_content")), "tool_calls": told}
+            message = {
+                "role": ROLES.get(str(step.get("source")), ""),
+                "content": text_of(step.get("message")),
+                "reasoning": text_of(step.get("reasoning_content")),
+                "tool_calls": [{key: call.get(name) for key, name in OF_CALL.items()} for call in calls],
+            }
             hear_message(talk, message)
         for result in results:
-            told_back = text_of(result.get("content"))
-            if told_back is None and result.get("subagent_trajectory_ref"):
+            told = text_of(result.get("content"))
+            if told is None and result.get("subagent_trajectory_ref"):
                 continue
             if calls:
-                talk.result(told_back or "", result.get("source_call_id"))
+                talk.result(told or "", result.get("source_call_id"))
             else:
-                talk.see(told_back or "")
+                talk.see(told or "")
     return talk
 
 
 def metrics_of(step: dict[str, Json]) -> dict[str, Json]:
-    """What a turn took: its tokens, where the trainer's way to them is noted, and the numbers beside them as they are."""
+    """What a turn took: its tokens, where the trainer's way to them is noted, and the numbers beside them as they
+    are."""
     metrics = fields(step.get("metrics"))
     prompt, ids, logprobs = (metrics.get(key) for key in ("prompt_token_ids", "completion_token_ids", "logprobs"))
     found = {"prompt_token_ids": prompt} if isinstance(prompt, list) else {}
@@ -61,12 +62,12 @@ def metrics_of(step: dict[str, Json]) -> dict[str, Json]:
     return found | ({"meta": {"metrics": others}} if others else {})
 
 
-def add_metrics(steps: list[dict[str, Json]], told: list[dict[str, Json]], repaired: Counter[str]) -> None:
+def add_metrics(rollout: Rollout, told: list[dict[str, Json]]) -> None:
     """To the first step of each turn; where the agent's steps are not the turns, one for one, to none."""
     found = [metrics_of(step) for step in told if step.get("source") == "agent"]
-    firsts = firsts_of_turns(steps)
+    firsts = firsts_of_turns(rollout["steps"])
     if any(found) and len(firsts) != len(found):
-        repaired["metrics that no turn tells apart"] += 1
+        rollout["repaired"]["metrics that no turn tells apart"] += 1
         return
     for step, more in zip(firsts, found, strict=False):
         meta = (step.get("meta") or {}) | more.pop("meta", {})
@@ -76,22 +77,18 @@ def add_metrics(steps: list[dict[str, Json]], told: list[dict[str, Json]], repai
 def read_one(document: Json, where: Where) -> Rollout:
     told = objects(document.get("steps"))
     extra = fields(document.get("extra"))
-    made = hear(told).about()
-    add_metrics(made["steps"], told, made["repaired"])
     asked = next((s.get("message") for s in told if s.get("source") == "user"), None)
-    model = next((s["model_name"] for s in told if s.get("model_name")), None)
     task = first(extra, "task_id task_name instance_id")
+    otherwise = digest(asked) if asked is not None else where.rollout or document.get("session_id")
+    own = document.get("trajectory_id") or document.get("session_id") or where.rollout or digest(told)
+    model = next((s["model_name"] for s in told if s.get("model_name")), None)
     subs = [about_sub_agent(d) for d in objects(document.get("subagent_trajectories"))]
-    return {
-        **about(document),
-        **about(extra),
-        **given({"model": model}),
-        **pick(TABLE, document | {"steps": told}),
-        "group_id": (digest(asked) if asked is not None else where.rollout or document.get("session_id")) if task is None else task,
-        "rollout_id": document.get("trajectory_id") or document.get("session_id") or where.rollout or digest(told),
-        "meta": metadata(where, **pick(OF_META, document), sub_agents=subs or None),
-        **made,
-    }
+    names = {"group_id": otherwise if task is None else task, "rollout_id": own}
+    members = about(document) | about(extra) | given({"model": model or at(document, "agent.model_name")})
+    members |= pick(TIMES, {"steps": told}) | names
+    rollout = rollout_of(where, document, TABLE, hear(told), meta={"sub_agents": subs or None}, **members)
+    add_metrics(rollout, told)
+    return rollout
 
 
 # ----------
@@ -120,17 +117,19 @@ def file_of(path: Json) -> str:
 
 
 def relations(documents: dict[str, Json]) -> dict[str, tuple[str, bool]]:
-    """Of each part its parent, and whether it goes on with it (else it is a sub-agent), by the names of their files."""
-    named = {words(d.get(key)): name for key in ("session_id", "trajectory_id") for name, d in documents.items() if d.get(key)}
+    """Of each part its parent, and whether it goes on with it (else it is a sub-agent), by the names of their
+    files."""
+    named = {
+        words(d[key]): name for key in ("session_id", "trajectory_id") for name, d in documents.items() if d.get(key)
+    }
     found: dict[str, tuple[str, bool]] = {}
     for name, document in documents.items():
-        own = words(document.get("session_id"))
         results = [r for step in objects(document.get("steps")) for r in results_of(step)]
         for ref in (ref for r in results for ref in objects(r.get("subagent_trajectory_ref"))):
             # Whoever shares the session is not told by it.
             session, path = words(ref.get("session_id")), file_of(ref.get("trajectory_path"))
-            by_id = named.get(words(ref.get("trajectory_id"))) or (named.get(session) if session != own else None)
-            child = path if path in documents else by_id
+            of_session = named.get(session) if session != words(document.get("session_id")) else None
+            child = path if path in documents else named.get(words(ref.get("trajectory_id"))) or of_session
             if child not in (None, name):
                 found[child] = (name, False)
         follows = file_of(document.get("continued_trajectory_ref"))
@@ -160,13 +159,14 @@ def parents(documents: dict[str, Json]) -> dict[str, str]:
 
 
 def stitch(documents: dict[str, Json], root: str, found: dict[str, tuple[str, bool]]) -> Json:
-    """The root with the steps of what goes on with it, and with its sub-agents.  What was copied there was told before."""
+    """The root with the steps of what goes on with it, and with its sub-agents.  What was copied was told before."""
     chain, others = [root], list[str]()
     for name in sorted(documents, key=lambda n: [int(x) if x.isdigit() else x for x in re.split(r"([0-9]+)", n)]):
         if name != root and root_of(name, found) == root:
             (chain if found[name][1] and found[name][0] in chain else others).append(name)
-    steps = [s for n, name in enumerate(chain) for s in objects(documents[name].get("steps"))
-             if n == 0 or not s.get("is_copied_context")]  # fmt: skip
+    steps = objects(documents[root].get("steps"))
+    for name in chain[1:]:
+        steps = steps + [s for s in objects(documents[name].get("steps")) if not s.get("is_copied_context")]
     told = [*listed(documents[root].get("subagent_trajectories")), *(documents[name] for name in others)]
     return {**documents[root], "steps": steps, "subagent_trajectories": told}
 

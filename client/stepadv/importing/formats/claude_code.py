@@ -1,22 +1,17 @@
 """Session logs of Claude Code, and what it prints (--output-format stream-json): a message or a part of one a line;
-many lines make one rollout.
-
-    {"type": "user", "sessionId": "s", "uuid": "u1", "message": {"role": "user", "content": "Fix it."}}
-    {"type": "assistant", "sessionId": "s", "uuid": "u2", "message": {"id": "m1", "role": "assistant", "content": [
-        {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}]}}
-
-Sub-agents (isSidechain, parent_tool_use_id) are no tries: they are counted in the metadata.  There is no verdict.
-"""
+many lines make one rollout.  Sub-agents (isSidechain, parent_tool_use_id) are no tries: they are counted in the
+metadata. There is no verdict."""
 
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import hear_messages, text_of
-from stepadv.importing.format import Format, Rollout, Where, metadata
-from stepadv.importing.values import Json, at, digest, fields, first, given, is_number, words
+from stepadv.importing.format import Format, Rollout, Where, lasting, rollout_of
+from stepadv.importing.values import Json, at, digest, fields, first, is_number, words
 
 # What stands in a log beside messages, and what is printed.
-OTHERS = ("summary", "file-history-snapshot", "queue-operation", "system", "progress", "attachment", "last-prompt")
+OTHERS = "summary file-history-snapshot queue-operation system progress attachment last-prompt".split()
 PRINTED = ("system", "assistant", "user", "result")
+TABLE = {"meta.cwd": "cwd", "meta.version": "version", "meta.branch": "gitBranch"}
 
 
 def is_sub_agent(record: dict[str, Json]) -> bool:
@@ -35,8 +30,7 @@ def whole_messages(records: list[dict[str, Json]]) -> list[dict[str, Json]]:
     for record in records:
         message = record["message"]
         last = messages[-1] if messages else {}
-        same = message.get("id") is not None and message["id"] == last.get("id")
-        if same and isinstance(message.get("content"), list):
+        if None is not message.get("id") == last.get("id") and isinstance(message.get("content"), list):
             last["content"] = [*last["content"], *message["content"]]
         else:
             messages.append(dict(message))
@@ -49,7 +43,8 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     said = [r for r in reversed(unique.values()) if isinstance(r.get("message"), dict)]
     own = [r for r in said if not is_sub_agent(r)]
     if not own:
-        yield {"dropped": {"messages of sub-agents": len(said)} if said else {"lines that are no message": len(records)}}
+        found = {"messages of sub-agents": len(said)} if said else {"lines that are no message": len(records)}
+        yield {"dropped": found}
         return
     messages = whole_messages([r for r in own if not r.get("isMeta")])
     talk = hear_messages(messages)
@@ -58,43 +53,35 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     # What is printed begins with the answer.
     asked = text_of(messages[0].get("content")) if messages and messages[0].get("role") == "user" else None
     session = words(first(own[0], "sessionId session_id"))
-    times = [r["timestamp"] for r in own if isinstance(r.get("timestamp"), str)]
     answers = [m for m in messages if m.get("role") == "assistant"]
-    tokens = [n for m in answers if is_number(n := at(m, "usage.output_tokens"))]
-    yield {
-        **given({
-            "model": next((m["model"] for m in answers if m.get("model") not in (None, "<synthetic>")), None),
-            "started_at": min(times, default=None),
-            "ended_at": max(times, default=None),
-            "truncated": True if any(r.get("subtype") == "error_max_turns" for r in records) else None,
-        }),
+    more = {
+        "prompt": asked,
+        "summary": next((r["summary"] for r in records if r.get("summary")), None),
+        "sub_agents": len({words(r.get("agentId")) for r in said if is_sub_agent(r)}) or None,
+        "output_tokens": sum(n for m in answers if is_number(n := at(m, "usage.output_tokens"))) or None,
+    }
+    own_model = next((m["model"] for m in answers if m.get("model") not in (None, "<synthetic>")), None)
+    about = {
+        "model": own_model,
+        "truncated": any(r.get("subtype") == "error_max_turns" for r in records) or None,
         "group_id": digest(asked) if asked is not None else session,
         "rollout_id": session or where.rollout or digest(messages),
-        "meta": metadata(
-            where,
-            prompt=asked,
-            cwd=own[0].get("cwd"),
-            version=own[0].get("version"),
-            branch=own[0].get("gitBranch"),
-            summary=next((r["summary"] for r in records if r.get("summary")), None),
-            sub_agents=len({words(r.get("agentId")) for r in said if is_sub_agent(r)}) or None,
-            output_tokens=sum(tokens) or None,
-        ),
-        **talk.about(),
+        **lasting(r.get("timestamp") for r in own),
     }
+    yield rollout_of(where, own[0], TABLE, talk, meta=more, **about)
 
 
-def has_message(record: Json) -> bool:
+def has_message(document: Json) -> bool:
+    record = document[0] if isinstance(document, list) else document
     return at(record, "message.role") is not None or record.get("type") in OTHERS
 
 
 FORMAT = Format(
     (
-        ("sessionId", "uuid", "type", ("a message with a role", lambda d: has_message(d[0] if isinstance(d, list) else d))),
+        ("sessionId", "uuid", "type", ("a message with a role", has_message)),
         ("session_id", "message.role | subtype", " | ".join(f"type={kind}" for kind in PRINTED)),
         ("leafUuid | messageId | sessionId", " | ".join(f"type={kind}" for kind in OTHERS)),
     ),
     split=split,
     join=join,
-    is_lines=True,
 )

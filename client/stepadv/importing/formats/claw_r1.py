@@ -1,20 +1,17 @@
-"""Step records of Claw-R1: a record a line, lists, {"steps": […]}; many make one rollout, in any order and file.
-
-    {"prompt_uid": "p1", "trajectory_uid": "t1", "step_index": 0, "is_last": true, "prompt_ids": [5],
-     "response_ids": [6], "rollout_log_probs": [-0.5], "reward": 1, "policy_version": 3}
-"""
+"""Step records of Claw-R1: a record a line, lists, {"steps": […]}; many make one rollout, in any order and file."""
 
 from collections.abc import Iterator
 
-from stepadv.importing.format import Bad, Format, Rollout, Where, tokens_of
-from stepadv.importing.values import Json, fields, first, given, is_name, is_number, type_of, words
+from stepadv.importing.format import Bad, Format, Rollout, Where, pick, tokens_of
+from stepadv.importing.values import Json, fields, first, given, is_name, is_number, type_of, without, words
 
-USED = ("prompt_uid", "trajectory_uid", "step_index", "is_last", "prompt_ids", "response_ids", "response_mask",
-        "rollout_log_probs", "routed_experts", "prompt_text", "prompt", "response_text", "response", "reward",
-        "policy_version", "channel", "metadata", "curation",
-        # What only counts the rest.
-        "step_key", "storage_index", "complete", "reward_state", "prompt_len", "response_len", "token_count",
-        "action_summary")  # fmt: skip
+# What has a column, and what only counts the rest.
+USED = (
+    "prompt_uid trajectory_uid step_index is_last prompt_ids response_ids response_mask rollout_log_probs"
+    " routed_experts prompt_text prompt response_text response reward policy_version channel metadata curation"
+    " step_key storage_index complete reward_state prompt_len response_len token_count action_summary"
+).split()
+OF_STEP = {"step_no": "step_index", "turn": "step_index", "reward": "reward"}
 CHANNELS = {"val": "validation", "validation": "validation", "train": "train"}
 
 
@@ -33,32 +30,29 @@ def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
 
 def read_step(record: dict[str, Json], version: Json) -> dict[str, Json]:
     other = record.get("policy_version")
-    meta = fields(record.get("metadata")) | given({k: v for k, v in record.items() if k not in USED})
+    meta = fields(record.get("metadata")) | given(without(record, USED))
     meta |= given({"curation": record.get("curation"), "policy_version": other if other != version else None})
-    return {
-        **tokens_of(record),
-        "step_no": record.get("step_index"),
-        "turn": record.get("step_index"),
-        "observation": words(first(record, "prompt_text prompt")),
-        "action": words(first(record, "response_text response")),
-        "reward": record.get("reward"),
-        "meta": meta or None,
-    }
+    texts = [words(first(record, paths)) for paths in ("prompt_text prompt", "response_text response")]
+    return (
+        tokens_of(record) | pick(OF_STEP, record) | {"observation": texts[0], "action": texts[1], "meta": meta or None}
+    )
 
 
 def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     """A rollout is of the version of its first step, though the policy may have changed since."""
     ordered = sorted(records, key=lambda r: r["step_index"] if is_number(r.get("step_index")) else float("inf"))
     version = ordered[0].get("policy_version")
+    rewards = (r["reward"] for r in ordered if r.get("is_last") is True and is_number(r.get("reward")))
+    about = {
+        "outcome": next(rewards, None),
+        "policy_version": version,
+        "policy_step": version if isinstance(version, int) and not isinstance(version, bool) else None,
+        "channel": CHANNELS.get(str(ordered[0].get("channel"))),
+    }
     yield {
         "task_id": ordered[0]["prompt_uid"],
         "rollout_id": ordered[0]["trajectory_uid"],
-        **given({
-            "outcome": next((r["reward"] for r in ordered if r.get("is_last") is True and is_number(r.get("reward"))), None),
-            "policy_version": version,
-            "policy_step": version if isinstance(version, int) and not isinstance(version, bool) else None,
-            "channel": CHANNELS.get(str(ordered[0].get("channel"))),
-        }),
+        **given(about),
         "steps": [read_step(record, version) for record in ordered],
         "is_part": True,
         "dropped": {"experts of tokens": sum(r.get("routed_experts") is not None for r in records)},
@@ -72,6 +66,5 @@ FORMAT = Format(
     ),
     split=split,
     join=join,
-    has_lists=True,
     in_parts=True,
 )

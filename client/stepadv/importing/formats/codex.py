@@ -1,23 +1,20 @@
-"""Session logs of Codex (rollout-….jsonl): items of the Responses interface, a line each; a file is a rollout.
-
-    {"timestamp": "…", "type": "session_meta", "payload": {"id": "s", "cwd": "/w"}}
-    {"timestamp": "…", "type": "response_item", "payload": {"type": "function_call", "name": "shell", "call_id": "c1",
-        "arguments": "{}"}}
-
-There is no verdict inside.
-"""
+"""Session logs of Codex (rollout-….jsonl): items of the Responses interface, a line each; a file is a rollout.  There
+is no verdict."""
 
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import SAY, Conversation, text_of
-from stepadv.importing.format import Format, Rollout, Where, metadata
-from stepadv.importing.formats.responses import hear_item, kind_of
-from stepadv.importing.values import Json, at, digest, fields, given, words
+from stepadv.importing.conversation import SAY, text_of
+from stepadv.importing.format import Format, Rollout, Where, lasting, rollout_of
+from stepadv.importing.formats.responses import hear_items
+from stepadv.importing.values import Json, at, digest, fields, words
 
 LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 # What the program tells the model in the user's name.
-OF_PROGRAM = ("<user_instructions>", "<environment_context>", "<permissions instructions>", "# AGENTS.md instructions",
-              "<turn_aborted>")  # fmt: skip
+OF_PROGRAM = (
+    *("<user_instructions>", "<environment_context>", "<permissions instructions>"),
+    *("# AGENTS.md instructions", "<turn_aborted>"),
+)
+TABLE = {"meta.cwd": "cwd", "meta.version": "cli_version", "meta.git": "git"}
 
 
 def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
@@ -32,50 +29,33 @@ def item_of(record: dict[str, Json]) -> dict[str, Json] | None:
     return None if record.get("type") in (*LINES, None) or "record_type" in record else record
 
 
+def is_of_program(item: dict[str, Json]) -> bool:
+    return item.get("role") == "user" and (text_of(item.get("content")) or "").lstrip().startswith(OF_PROGRAM)
+
+
 def join(records: list[Json], where: Where) -> Iterator[Rollout]:
-    talk = Conversation()
-    asked = None
-    for record in records:
-        item = item_of(record)
-        if item is None:
-            talk.drop("lines of the program")
-            continue
-        kind = kind_of(item)
-        text = text_of(item.get("content")) or "" if kind == "see" else ""
-        if kind == "other":
-            talk.drop(f"items of type {words(item.get('type'))}"[:100])
-        elif kind == "system" or text.lstrip().startswith(OF_PROGRAM):
-            talk.drop("system messages")
-        else:
-            asked = text if kind == "see" and asked is None else asked
-            hear_item(talk, item, kind)
+    items = [item for item in map(item_of, records) if item is not None]
+    own = [item for item in items if not is_of_program(item)]
+    talk, _ = hear_items([], own)
+    talk.drop("lines of the program", len(records) - len(items))
+    talk.drop("system messages", len(items) - len(own))
     if not any(item.kind >= SAY for item in talk.items):
         talk.drop("sessions without an answer")
         yield {"dropped": talk.dropped}
         return
+    asked = next((text_of(item.get("content")) or "" for item in own if item.get("role") == "user"), None)
     begins = [r for r in records if r.get("type") == "session_meta" or "instructions" in r]
-    about = fields(begins[0].get("payload", begins[0])) if begins else {}
-    times = [r["timestamp"] for r in records if isinstance(r.get("timestamp"), str)]
-    session = words(about.get("id"))
-    yield {
-        **given({
-            "model": next((at(r, "payload.model") for r in records if r.get("type") == "turn_context"), None),
-            "started_at": min(times, default=None),
-            "ended_at": max(times, default=None),
-            "truncated": True if at(records, "-1.payload.type") == "turn_aborted" else None,
-        }),
-        "group_id": digest(asked) if asked is not None else session or where.rollout,
-        "rollout_id": session or where.rollout or digest(records),
-        "meta": metadata(
-            where,
-            prompt=asked,
-            cwd=about.get("cwd"),
-            version=about.get("cli_version"),
-            git=about.get("git"),
-            system_prompt=text_of(about.get("instructions")) or text_of(at(about, "base_instructions.text")),
-        ),
-        **talk.about(),
+    session = fields(begins[0].get("payload", begins[0])) if begins else {}
+    told = text_of(session.get("instructions")) or text_of(at(session, "base_instructions.text"))
+    own_id = words(session.get("id"))
+    about = {
+        "model": next((at(r, "payload.model") for r in records if r.get("type") == "turn_context"), None),
+        "truncated": True if at(records, "-1.payload.type") == "turn_aborted" else None,
+        "group_id": digest(asked) if asked is not None else own_id or where.rollout,
+        "rollout_id": own_id or where.rollout or digest(records),
+        **lasting(r.get("timestamp") for r in records),
     }
+    yield rollout_of(where, session, TABLE, talk, meta={"prompt": asked, "system_prompt": told}, **about)
 
 
 FORMAT = Format(
@@ -85,5 +65,4 @@ FORMAT = Format(
     ),
     split=split,
     join=join,
-    is_lines=True,
 )

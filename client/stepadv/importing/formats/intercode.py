@@ -1,16 +1,14 @@
-"""InterCode's logs: episodes with turn_history, at the top or in logs (plans that were refined).
-
-    {"0": {"environment": "ic_bash", "query": "Count files", "turn_history": {"actions": ["ls | wc -l"],
-        "observations": ["3"], "rewards": [1.0], "valid_action": [true]}, "summary": {"max_reward": 1.0}}}
-"""
+"""InterCode's logs: episodes with turn_history, at the top or in logs (plans that were refined)."""
 
 from collections import Counter
 from collections.abc import Iterator
 
-from stepadv.importing.format import Format, Rollout, Where, element, metadata, pick
-from stepadv.importing.values import Json, at, digest, fields, listed, md5, words
+from stepadv.importing.format import Format, Rollout, Where, element, in_turn, rollout_of
+from stepadv.importing.values import Json, at, digest, fields, listed, short_id, words
 
-OF_META = {key: key for key in ("environment", "dataset", "task_id", "query", "hardness")}
+TABLE = {f"meta.{key}": key for key in "environment dataset task_id query hardness".split()} | {
+    "outcome": "summary.max_reward"
+}
 
 
 def read_episode(key: str, episode: Json, where: Where) -> Rollout:
@@ -20,30 +18,24 @@ def read_episode(key: str, episode: Json, where: Where) -> Rollout:
         return {"problem": f"episode {key} has no list turn_history.actions"}
     environment = (words(episode.get("environment")) or "intercode").removeprefix("ic_")
     query = words(episode.get("query"))
-    steps = []
+    turns = []
     for i, action in enumerate(actions):
         told, reward, valid = (at(history, f"{name}.{i}") for name in ("observations", "rewards", "valid_action"))
-        steps.append({
-            "turn": i,
-            "observation": words(at(history, f"observations.{i - 1}")) if i else query,
-            "next_observation": words(told),
-            "action": words(action),
-            "tool": environment,
-            "args": {"command": action},
-            "ok": valid if isinstance(valid, bool) else None,
-            "reward": reward,
-        })
+        call = {"action": words(action), "tool": environment, "args": {"command": action}}
+        ok = valid if isinstance(valid, bool) else None
+        turns.append({"next_observation": words(told), **call, "ok": ok, "reward": reward})
     best, taken, most = (at(episode, f"summary.{name}") for name in ("max_reward", "turns_taken", "turns_max"))
-    return {
+    about = {
         # Task ids are those of one file of the data set: the question tells tasks apart.
-        "group_id": f"{environment}-{md5(key if query is None else query)}",
+        "group_id": f"{environment}-{short_id(key if query is None else query)}",
         "rollout_id": f"{where.rollout or digest(history)}-{key}",
-        "outcome": best,
-        "truncated": best is not None and not str(words(best)).startswith("1") and taken is not None and taken == most,
-        "meta": metadata(where, **pick(OF_META, episode)),
-        "steps": steps,
-        "repaired": Counter({"actions without an observation": max(len(actions) - len(listed(history.get("observations"))), 0)}),
+        "truncated": best is not None and words(best)[:1] != "1" and taken is not None and taken == most,
+        "steps": in_turn(query, turns),
+        "repaired": Counter(
+            {"actions without an observation": max(len(actions) - len(listed(history.get("observations"))), 0)}
+        ),
     }
+    return rollout_of(where, episode, TABLE, **about)
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:

@@ -1,13 +1,8 @@
 """Langfuse, versions 2 to 4: traces with observations and scores as its interface or its download gives them
 ({"trace": …, "observations": […]}), and rows of its exports (traces, observations, scores; camel or snake case).
 
-    {"id": "t1", "timestamp": "2026-01-01T00:00:00Z", "observations": [
-        {"id": "o1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z", "input": "Hello", "output": "Hi"}],
-     "scores": [{"name": "reward", "value": 1}]}
-
 GENERATION is the model; TOOL and RETRIEVER are tools, a SPAN is one where the model calls something of its name;
-EVALUATOR and GUARDRAIL judge.
-"""
+EVALUATOR and GUARDRAIL judge."""
 
 import re
 from collections.abc import Iterator
@@ -15,10 +10,13 @@ from collections.abc import Iterator
 from stepadv.importing.format import Bad, Format, Where
 from stepadv.importing.formats.otel import attributes_of, join
 from stepadv.importing.spans import KINDS, Span, named, news, noted, system_of, times
-from stepadv.importing.values import Json, at, fields, first, given, instant, objects, unquoted, words
+from stepadv.importing.values import Json, at, first, given, instant, objects, unquoted, words
 
 TYPES = {*KINDS, "SPAN", "EVENT", "AGENT", "CHAIN", "EMBEDDING"}
 CAPITAL = re.compile(r"([A-Z])")
+OF_TRACE = {"tags": "tags", "user": "userId", "release": "release", "environment": "environment"}
+INPUT = ("usageDetails.input", "usage.input", "usage.promptTokens", "promptTokens")
+OUTPUT = ("usageDetails.output", "usage.output", "usage.completionTokens", "completionTokens")
 
 
 def get(record: Json, camel: str) -> Json:
@@ -31,7 +29,6 @@ def span_of_trace(v: dict[str, Json]) -> Span:
     """A trace is the root of what is observed in it."""
     meta = unquoted(v.get("metadata"))
     a = attributes_of({"metadata": meta})
-    version = {} if v.get("version") is None else {"policy_version": v["version"]}
     return {
         "trace": v.get("id"),
         "span": v.get("id"),
@@ -41,21 +38,20 @@ def span_of_trace(v: dict[str, Json]) -> Span:
         **named(a, "task"),
         "session": get(v, "sessionId"),
         "asked": words(v.get("input")) or None,
-        "about": version | named(a, "run_id", "policy_version", "policy_step"),
-        "more": given({
-            "tags": v.get("tags") or None,
-            "user": get(v, "userId"),
-            "release": v.get("release"),
-            "environment": v.get("environment"),
-            "metadata": meta,
-        }),
+        "about": given({"policy_version": v.get("version")}) | named(a, "run_id", "policy_version", "policy_step"),
+        "more": given({name: get(v, key) or None for name, key in OF_TRACE.items()} | {"metadata": meta}),
     }
 
 
+def tokens_of(v: dict[str, Json], paths: tuple[str, ...]) -> int | None:
+    """Tokens are numbers, or spelled so."""
+    usage = {"usageDetails": unquoted(get(v, "usageDetails")), "usage": v.get("usage")}
+    found = (words(at(usage, path) if "." in path else get(v, path)) or "" for path in paths)
+    return next((int(text) for text in found if re.fullmatch(r"[0-9]{1,18}", text)), None)
+
+
 def span_of(v: dict[str, Json]) -> Span:
-    trace = get(v, "traceId")
-    kind = KINDS.get(str(v.get("type")).upper(), "other")
-    meta = unquoted(v.get("metadata"))
+    trace, kind = get(v, "traceId"), KINDS.get(str(v.get("type")).upper(), "other")
     span: Span = {
         "trace": trace,
         "span": v.get("id"),
@@ -67,23 +63,16 @@ def span_of(v: dict[str, Json]) -> Span:
         "message": words(get(v, "statusMessage")) or None,
     }
     if kind != "llm":
-        id = first(meta, "tool_call_id toolCallId")
+        id = first(unquoted(v.get("metadata")), "tool_call_id toolCallId")
         return span | {"call": {"id": id, "args": v.get("input"), "text": words(v.get("output"))}}
-    details, usage = fields(unquoted(get(v, "usageDetails"))), fields(v.get("usage"))
-
-    def tokens(name: str, old: str) -> int | None:
-        """Tokens are numbers, or spelled so."""
-        found = (words(value) or "" for value in (details.get(name), usage.get(name), usage.get(old), get(v, old)))
-        return next((int(text) for text in found if re.fullmatch(r"[0-9]{1,18}", text)), None)
-
     heard = noted(v.get("input"), "user")
     return span | {
         "heard": news(heard),
         "said": noted(v.get("output"), "assistant"),
         "system": system_of(heard),
         "model": v.get("model") or get(v, "providedModelName"),
-        "input_tokens": tokens("input", "promptTokens"),
-        "output_tokens": tokens("output", "completionTokens"),
+        "input_tokens": tokens_of(v, INPUT),
+        "output_tokens": tokens_of(v, OUTPUT),
     }
 
 
@@ -91,7 +80,8 @@ def scores_of(scores: Json, trace: Json, of: Json = None) -> Iterator[Span]:
     """Scores stand beside what they are of: the trace, or one observation."""
     if isinstance(scores, dict):
         # A table's export has a column of names and their values.
-        scores = [{"name": k.removeprefix("# "), "value": v[0] if isinstance(v, list) and v else v} for k, v in scores.items()]
+        values = {k.removeprefix("# "): v[0] if isinstance(v, list) and v else v for k, v in scores.items()}
+        scores = [{"name": k, "value": v} for k, v in values.items()]
     for s in objects(scores):
         of_trace = get(s, "traceId") or trace
         if of_trace is not None and s.get("name") is not None:
@@ -105,18 +95,17 @@ def spans_of(document: Json) -> Iterator[Span]:
         if isinstance(record.get("trace"), dict):
             # Its own download: the trace, and beside it what was observed.
             record = record["trace"] | given({key: record.get(key) for key in ("observations", "scores")})
-        if get(record, "traceId") is None:
-            if record.get("id") is None or "timestamp" not in record and "observations" not in record:
-                continue
+        trace = get(record, "traceId")
+        if trace is not None and get(record, "startTime") is not None:
+            yield span_of(record)
+            yield from scores_of(record.get("scores"), trace, record.get("id"))
+        elif trace is not None:
+            yield from scores_of([record], None)
+        elif record.get("id") is not None and ("timestamp" in record or "observations" in record):
             yield span_of_trace(record)
             for v in objects(record.get("observations")):
                 yield span_of({"traceId": record["id"], **v})
             yield from scores_of(record.get("scores"), record["id"])
-        elif get(record, "startTime") is not None:
-            yield span_of(record)
-            yield from scores_of(record.get("scores"), get(record, "traceId"), record.get("id"))
-        else:
-            yield from scores_of([record], None)
 
 
 def split(document: Json, where: Where) -> Iterator[tuple[str, Span]]:
@@ -144,5 +133,4 @@ FORMAT = Format(
     ),
     split=split,
     join=join,
-    has_lists=True,
 )

@@ -1,31 +1,14 @@
-"""Chat messages: OpenAI's with tool calls, Anthropic's with blocks; results of tau-bench, which have traj.
-
-    {"task_id": 7, "trial": 0, "reward": 1, "messages": [
-        {"role": "user", "content": "Where is my bag?"},
-        {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "find_bag", "arguments": "{}"}}]},
-        {"role": "tool", "tool_call_id": "c1", "content": "on bus 5"}]}
-"""
+"""Chat messages: OpenAI's with tool calls, Anthropic's with blocks; results of tau-bench, which have traj."""
 
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import hear_messages, keep
-from stepadv.importing.format import TRIALS, Format, Rollout, Where, about, digest_of_prompt, metadata
-from stepadv.importing.values import Json, at, digest, fields, first, listed, objects, words
+from stepadv.importing.format import TRIALS, Format, Rollout, Where, about, digest_of_prompt, rollout_of
+from stepadv.importing.formats.responses import has_items
+from stepadv.importing.values import Json, at, digest, fields, first, listed, words
 
 # Members of a rollout, and no metadata.
-USED = ("traj", "messages", "reward", "outcome", "score", "success", "truncated", "model", "policy_version", "run_id",
-        "policy_step")  # fmt: skip
-
-
-def has_items(document: Json) -> bool:
-    """Of the Responses interface."""
-    return any(
-        "raw_item" in item
-        or "rawItem" in item
-        or item.get("type") in ("function_call", "function_call_output")
-        or any(part.get("type") == "output_text" for part in objects(item.get("content")))
-        for item in objects(document)
-    )
+USED = "traj messages reward outcome score success truncated model policy_version run_id policy_step".split()
 
 
 def read_record(record: dict[str, Json], where: Where) -> Rollout:
@@ -35,17 +18,10 @@ def read_record(record: dict[str, Json], where: Where) -> Rollout:
     own = words(first(record, "group_id task_id instance_id"))
     group = own if own is not None else digest_of_prompt(messages)
     trial = words(first(record, TRIALS))
-    if group is not None and trial is not None:
-        rollout: str | None = f"{group}-t{trial}"
-    else:
-        rollout = words(first(record, "rollout_id uuid session_id" + (" id" if own is not None else "")))
-    return keep({
-        **about(record),
-        "group_id": group,
-        "rollout_id": digest(messages) if rollout is None else rollout,
-        "meta": metadata(where, record, USED),
-        **hear_messages(messages).about(),
-    }, messages)  # fmt: skip
+    rollout = words(first(record, "rollout_id uuid session_id" + (" id" if own is not None else "")))
+    rollout = f"{group}-t{trial}" if group is not None and trial is not None else rollout or digest(messages)
+    names = {"group_id": group, "rollout_id": rollout}
+    return keep(rollout_of(where, record, {}, hear_messages(messages), used=USED, **about(record) | names), messages)
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
@@ -58,15 +34,13 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
 
 
 # What other formats with messages have beside them.
-OTHERS = ("!trajectory_format", "!trajectory", "!response", "!sessionId", "!info.mini_version",
-          "!termination_reason | !task_id | !start_time")  # fmt: skip
+OTHERS = "!trajectory_format !trajectory !response !sessionId !info.mini_version".split()
 FORMAT = Format(
     (
-        ("messages[]", *OTHERS),
+        ("messages[]", *OTHERS, "!termination_reason | !task_id | !start_time"),
         ("traj[]",),
         ("[].role", "role", "!kind", ("no items of the Responses interface", lambda d: not has_items(d))),
         ("simulations[]", "!info.environment_info"),
     ),
     read,
-    has_lists=True,
 )

@@ -1,10 +1,4 @@
-"""Text logs of ReAct agents: Reflexion's of HotpotQA, ReAct's of WebShop.
-
-    Question: Who wrote it?
-    Thought 1: I search.
-    Action 1: Search[it]
-    Observation 1: Nobody knows.
-"""
+"""Text logs of ReAct agents: Reflexion's of HotpotQA, ReAct's of WebShop."""
 
 import re
 from collections import Counter
@@ -12,15 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stepadv.importing.conversation import reads_well
-from stepadv.importing.format import Format, Rollout, Where, metadata
-from stepadv.importing.values import Json, md5
+from stepadv.importing.format import Format, Rollout, Where, in_turn, rollout_of
+from stepadv.importing.values import Json, short_id
 
-# A line that starts with one of the marks begins a part, every other line goes on with the one before.
-MARK = re.compile(r"(Question|Thought|Action|Observation|Correct answer)(?: [0-9]+)?: ?(.*)")
+# What begins a part of a log, up to the next; a line of 17 hyphens and a number begin an episode.
+PART = re.compile(
+    r"^(?:-{17}[ \t\r]*\n(?P<episode>[0-9]+)[ \t\r]*$"
+    r"|(?P<mark>Question|Thought|Action|Observation|Correct answer)(?: [0-9]+)?: ?"
+    r"|(?:-+ )?BEGIN (?:TRIAL (?P<trial>[0-9]+)|(?P<section>[A-Z]+) AGENTS -+)"
+    r"|(?:#{5,}|-{10,}|[0-9]+(?: [0-9.]+){3})[ \t\r]*$)",
+    re.MULTILINE,
+)
 IS_LOG = re.compile(r"(^|\n)Action( [0-9]+)?: ")
-TRIAL = re.compile(r"(?:-+ )?BEGIN (?:TRIAL ([0-9]+)|([A-Z]+) AGENTS -+)")
-DASHES = re.compile(r"-{17}\s*$")
-END = re.compile(r"(#{5,}|-{10,})\s*$|[0-9]+( [0-9.]+){3}\s*$")
 AGAIN = re.compile(r"You have attempted to answer following question before.*$", re.DOTALL)
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\[(.*)\]\s*$", re.DOTALL)
 SCORE = re.compile(r"Your score \(min [0-9.]+, max [0-9.]+\): ([0-9.]*[0-9])")
@@ -28,41 +25,42 @@ SCORE = re.compile(r"Your score \(min [0-9.]+, max [0-9.]+\): ([0-9.]*[0-9])")
 
 @dataclass
 class Try:
-    """A question, and what was done about it."""
+    """A question, and what was done about it: an action each, with the thought before it and what came back."""
 
     question: str
     is_episode: bool
-    trial: int | None
+    trial: str | None
     section: str | None
     answer: str | None = None
-    # Texts by their marks, by the number of the action that they belong to.
-    slots: dict[int, dict[str, str]] = field(default_factory=dict)
-    n_actions: int = 0
+    turns: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, mark: str, text: str) -> None:
         if mark == "Correct answer":
             self.answer = text
             return
-        self.n_actions += mark == "Action"
         # A thought comes before its action.
-        slot = self.slots.setdefault(self.n_actions + (mark == "Thought"), {})
-        slot[mark] = f"{slot[mark]}\n{text}" if mark in slot else text
+        if (
+            not self.turns
+            or mark == "Action"
+            and mark in self.turns[-1]
+            or mark == "Thought"
+            and "Action" in self.turns[-1]
+        ):
+            self.turns.append({})
+        turn = self.turns[-1]
+        turn[mark] = f"{turn[mark]}\n{text}" if mark in turn else text
 
     @property
-    def done(self) -> list[tuple[int, dict[str, str]]]:
-        return [(n, slot) for n, slot in sorted(self.slots.items()) if "Action" in slot]
+    def done(self) -> list[dict[str, str]]:
+        return [turn for turn in self.turns if "Action" in turn]
 
     @property
     def task(self) -> str:
         return (self.question if self.is_episode else AGAIN.sub("", self.question)).strip(" ")
 
     @property
-    def content(self) -> str:
-        return "\n".join(slot[m] for _, slot in self.done for m in ("Thought", "Action", "Observation") if m in slot)
-
-    @property
     def result(self) -> str:
-        return self.done[-1][1].get("Observation", "") if self.done else ""
+        return self.done[-1].get("Observation", "") if self.done else ""
 
     @property
     def outcome(self) -> float | None:
@@ -75,64 +73,34 @@ class Try:
         return None if not self.is_episode else float(score[1]) if score else 0
 
 
-def parts_of(document: str) -> Iterator[tuple[str, str, bool]]:
-    """Mark, text, and whether it is the number of an episode."""
-    lines: list[str] = []
-    mark, is_episode, before = "", False, ""
-    for line in document.split("\n"):
-        new, text = "", line
-        begins_episode = bool(DASHES.match(before) and re.match(r"[0-9]+\s*$", line))
-        if found := MARK.match(line):
-            new, text = found[1], found[2]
-        elif begins_episode:
-            new = "Question"
-        elif TRIAL.match(line):
-            new = "Trial"
-        elif END.match(line):
-            new = "End"
-        if new:
-            yield mark, "\n".join(lines).rstrip("\n\r"), is_episode
-            mark, lines, is_episode = new, [], begins_episode
-        lines.append(text)
-        before = line
-    yield mark, "\n".join(lines).rstrip("\n\r"), is_episode
-
-
 def tries_of(document: str) -> list[Try]:
     tries: list[Try] = []
     trial = section = None
-    for mark, text, is_episode in parts_of(document):
-        if mark == "Trial" and (found := TRIAL.match(text)):
-            trial, section = int(found[1]) if found[1] else trial, found[2] or section
-        elif mark == "Question":
-            tries.append(Try(text, is_episode, trial, section))
-        elif mark not in ("", "End", "Trial") and tries:
-            tries[-1].add(mark, text)
+    parts = list(PART.finditer(document))
+    for part, after in zip(parts, [*parts[1:], None], strict=True):
+        text = document[part.end() : after.start() if after else None].rstrip("\n\r")
+        trial, section = part["trial"] or trial, part["section"] or section
+        if part["episode"] or part["mark"] == "Question":
+            tries.append(Try(part["episode"] or text, part["episode"] is not None, trial, section))
+        elif part["mark"] and tries:
+            tries[-1].add(part["mark"], text)
     return tries
 
 
-def steps_of(one: Try, repaired: Counter[str]) -> Iterator[dict[str, Json]]:
-    seen, turn = None, 0
-    for number, slot in one.done:
-        action, told = slot["Action"], slot.get("Observation")
-        if action.strip(" ") == "reset" and number == 1:
-            seen = told
-            continue
+def steps_of(one: Try, repaired: Counter[str]) -> list[dict[str, Json]]:
+    seen, done = None if one.is_episode else "Question: " + one.question.strip(" "), one.done
+    if done and done[0]["Action"].strip(" ") == "reset":
+        seen, done = done[0].get("Observation"), done[1:]
+    steps = []
+    for turn in done:
+        action, told = turn["Action"], turn.get("Observation")
         call = CALL.match(action)
         repaired["actions that are no call"] += not call
-        if number == 1 and not one.is_episode:
-            seen = "Question: " + one.question.strip(" ")
-        yield {
-            "turn": turn,
-            "observation": seen,
-            "next_observation": told,
-            "action": action,
-            "tool": call[1] if call else None,
-            "args": {"arg": call[2]} if call else None,
-            "ok": reads_well(told) if call and told is not None and not told.startswith("Answer is") else None,
-            "meta": {"thought": slot["Thought"]} if "Thought" in slot else None,
-        }
-        seen, turn = told, turn + 1
+        is_told = call and told is not None and not told.startswith("Answer is")
+        step = {"next_observation": told, "action": action, "ok": reads_well(told or "") if is_told else None}
+        called = {"tool": call[1], "args": {"arg": call[2]}} if call else {}
+        steps.append(step | called | ({"meta": {"thought": turn["Thought"]}} if "Thought" in turn else {}))
+    return in_turn(seen, steps)
 
 
 def read(document: str, where: Where) -> Iterator[Rollout]:
@@ -140,42 +108,50 @@ def read(document: str, where: Where) -> Iterator[Rollout]:
     if not tries:
         yield {"problem": "no line begins with Question: or follows a line of 17 hyphens"}
         return
-    # Reflexion's logs list every agent after each trial: those that had solved their task are copies, and some stand in
-    # two sections.
+    # Reflexion's logs list every agent after each trial: those that had solved their task are copies, and some stand
+    # in two sections.
     solved: dict[str, int] = {}
     for one in tries:
         if one.trial is not None and one.outcome == 1:
-            solved[one.task] = min(one.trial, solved.get(one.task, one.trial))
-    told = set()
+            solved[one.task] = min(int(one.trial), solved.get(one.task, int(one.trial)))
+    told: list[tuple[str, str, Json]] = []
     dropped: Counter[str] = Counter()
     for one in tries:
-        task, name = one.task, (one.task, one.trial, one.content)
-        if one.trial is not None and one.trial > solved.get(task, one.trial):
+        task, repaired = one.task, Counter[str]()
+        if one.trial is not None and int(one.trial) > solved.get(task, int(one.trial)):
             dropped["copies of rollouts that were done in an earlier trial"] += 1
             continue
-        if one.trial is not None and name in told:
+        if one.trial is not None and (task, one.trial, one.done) in told:
             dropped["rollouts listed twice"] += 1
             continue
-        told.add(name)
-        group = f"fixed_{task}" if one.is_episode else md5(task)
-        repaired: Counter[str] = Counter()
-        outcome = one.outcome
+        told.append((task, one.trial or "", one.done))
+        group = f"fixed_{task}" if one.is_episode else short_id(task)
+        parts = (where.rollout, group, f"t{int(one.trial)}" if one.trial is not None else None)
         never_bought = one.section is None and one.is_episode and "Your score" not in one.result
-        yield {
-            **({} if outcome is None else {"outcome": outcome}),
+        about = {
+            "outcome": one.outcome,
             "group_id": group,
-            "rollout_id": "-".join(p for p in (where.rollout, group, f"t{one.trial}" if one.trial is not None else None) if p),
+            "rollout_id": "-".join(part for part in parts if part),
             "truncated": one.section == "HALTED" or never_bought,
-            "meta": metadata(where, trial=one.trial, status=one.section, question=None if one.is_episode else task, answer=one.answer),
-            "steps": list(steps_of(one, repaired)),
+            "steps": steps_of(one, repaired),
             "repaired": repaired,
         }
+        trial = None if one.trial is None else int(one.trial)
+        meta = {
+            "trial": trial,
+            "status": one.section,
+            "question": None if one.is_episode else task,
+            "answer": one.answer,
+        }
+        yield rollout_of(where, None, {}, meta=meta, **about)
     if dropped:
         yield {"dropped": dropped}
 
 
 def is_log(document: Json) -> bool:
-    return isinstance(document, str) and document.lstrip()[:1] not in ("[", "{") and IS_LOG.search(document) is not None
+    return (
+        isinstance(document, str) and document.lstrip()[:1] not in ("[", "{") and IS_LOG.search(document) is not None
+    )
 
 
 FORMAT = Format(((("a log with lines that begin with Action: ", is_log),),), read)

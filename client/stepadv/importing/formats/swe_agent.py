@@ -1,38 +1,38 @@
-"""SWE-agent: .traj, every version that has trajectory; demonstrations, which are a history alone.
-
-    {"environment": "swe_main", "info": {"exit_status": "submitted"}, "history": [{"role": "user", "content": "…"}],
-     "trajectory": [{"action": "ls", "observation": "a.py", "thought": "Look.", "state": "{}"}]}
-"""
+"""SWE-agent: .traj, every version that has trajectory; demonstrations, which are a history alone."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import is_demo, keep, parse_arguments, reads_well, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, metadata, pick
+from stepadv.importing.format import Format, Rollout, Where, about, in_turn, pick, rollout_of
 from stepadv.importing.values import Json, at, digest, first, listed, objects, words
 
-CUT_OFF = re.compile(r"exit_(cost|context|format|error|time)|early_exit")
-REFUSED = re.compile(r"\s*(Your (proposed edit has introduced|command timed out)|EXECUTION TIMED OUT|COMMAND TIMED OUT)")
+REFUSED = re.compile(
+    r"\s*(Your (proposed edit has introduced|command timed out)|EXECUTION TIMED OUT|COMMAND TIMED OUT)"
+)
 # The instance, where the file does not say it, is what follows the settings in its name.
 SETTINGS = re.compile(r"^.*__install-[0-9]+(___[a-z]+(_[a-z]+)*)?__")
-OF_META = {"environment": "environment", "exit_status": "info.exit_status", "submission": "info.submission",
-           "model_stats": "info.model_stats"}  # fmt: skip
+TABLE = {
+    "model": "replay_config.agent.model.name",
+    "truncated": "info.exit_status~exit_(cost|context|format|error|time)|early_exit",
+    "meta.environment": "environment",
+    "meta.exit_status": "info.exit_status",
+    "meta.submission": "info.submission",
+    "meta.model_stats": "info.model_stats",
+}
 
 
 def trajectory_of(document: dict[str, Json], history: list[dict[str, Json]]) -> list[dict[str, Json]]:
     """Of a demonstration: what it did and what it was told next are the trajectory that it came from."""
     if isinstance(document.get("trajectory"), list):
         return objects(document["trajectory"])
-    return [
-        {
-            "action": message["action"],
-            "thought": message.get("thought"),
-            "observation": None if after.get("role") == "assistant" else text_of(after.get("content")),
-        }
-        for message, after in zip(history, [*history[1:], {}], strict=False)
-        if message.get("role") == "assistant" and isinstance(message.get("action"), str)
-    ]
+    found = []
+    for message, after in zip(history, [*history[1:], {}], strict=False):
+        if message.get("role") == "assistant" and isinstance(message.get("action"), str):
+            told = None if after.get("role") == "assistant" else text_of(after.get("content"))
+            found.append({"action": message["action"], "thought": message.get("thought"), "observation": told})
+    return found
 
 
 def call_of(step: dict[str, Json], place: int, said: list[dict[str, Json]]) -> tuple[str | None, Json, str | None]:
@@ -50,21 +50,9 @@ def call_of(step: dict[str, Json], place: int, said: list[dict[str, Json]]) -> t
     return text_of(at(function, "name")), args, repaired
 
 
-def first_seen(history: list[dict[str, Json]]) -> str | None:
-    """The last thing it was told before it spoke."""
-    seen = None
-    for message in history:
-        if message.get("role") == "assistant":
-            break
-        if message.get("role") == "user":
-            seen = text_of(message.get("content"))
-    return seen
-
-
-def steps_of(trajectory: list[dict[str, Json]], history: list[dict[str, Json]], repaired: Counter[str]) -> list[dict[str, Json]]:
-    said = [m for m in history if m.get("role") == "assistant"]
-    seen = first_seen(history)
-    steps = []
+def turns_of(
+    trajectory: list[dict[str, Json]], said: list[dict[str, Json]], repaired: Counter[str]
+) -> Iterator[dict[str, Json]]:
     for place, step in enumerate(trajectory):
         action, told = text_of(step.get("action")), text_of(step.get("observation"))
         tool, args, broken = call_of(step, place, said)
@@ -74,43 +62,35 @@ def steps_of(trajectory: list[dict[str, Json]], history: list[dict[str, Json]], 
         if not is_empty and tool is None:
             # A line for the shell, whose commands are tools of the scaffold as well.
             tool, args = "bash", {"command": action}
-        steps.append({
-            "turn": place,
-            "observation": seen,
+        yield {
             "next_observation": told,
             "action": action,
             "tool": tool,
             "args": args,
             "ok": None if is_empty or told is None else not REFUSED.match(told) and reads_well(told),
             "meta": pick({key: key for key in ("thought", "state", "execution_time")}, step) or None,
-        })
-        seen = told
-    return steps
+        }
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     history = objects(document.get("history"))
     own = [m for m in history if not is_demo(m)]
+    said = [m for m in own if m.get("role") == "assistant"]
+    # The last thing it was told before it spoke.
+    before = own[: own.index(said[0])] if said else own
+    seen = next((text_of(m.get("content")) for m in reversed(before) if m.get("role") == "user"), None)
     repaired: Counter[str] = Counter()
-    status = at(document, "info.exit_status")
+    steps = in_turn(seen, turns_of(trajectory_of(document, own), said, repaired))
     name = where.base
     task = words(first(document, "instance_id replay_config.problem_statement.id"))
     task = task or (SETTINGS.sub("", name) if name else digest(document))
-    rollout = {
-        **about(document),
-        **pick({"model": "replay_config.agent.model.name"}, document),
-        **({"truncated": True} if isinstance(status, str) and CUT_OFF.search(status) else {}),
-        "group_id": task,
-        "rollout_id": where.try_of(task) if name else digest(document),
-        "meta": metadata(where, **pick(OF_META, document)),
-        "steps": steps_of(trajectory_of(document, own), own, repaired),
-        "dropped": Counter({
-            "system messages": sum(m.get("role") == "system" for m in history),
-            "demonstrations": len(history) - len(own),
-        }),
-        "repaired": repaired,
+    dropped = {
+        "system messages": sum(m.get("role") == "system" for m in history),
+        "demonstrations": len(history) - len(own),
     }
-    yield keep(rollout, listed(document.get("history")))
+    names = {"group_id": task, "rollout_id": where.try_of(task) if name else digest(document)}
+    made = {"steps": steps, "dropped": Counter(dropped), "repaired": repaired}
+    yield keep(rollout_of(where, document, TABLE, **about(document) | names | made), listed(document.get("history")))
 
 
 def has_steps(document: Json) -> bool:

@@ -1,19 +1,18 @@
-"""tau2: results, or a simulation alone; with messages, or ticks where both may speak at once.
-
-    {"info": {"agent_info": {"llm": "m"}, "environment_info": {"domain_name": "parcels"}}, "tasks": [], "simulations": [
-        {"id": "s1", "task_id": "7", "start_time": "…", "termination_reason": "user_stop", "reward_info": {"reward": 1},
-         "messages": [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello."}]}]}
-"""
+"""tau2: results, or a simulation alone; with messages, or ticks where both may speak at once."""
 
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, hear_message, text_of
-from stepadv.importing.format import Format, Rollout, Where, metadata, pick
+from stepadv.importing.format import Format, Rollout, Where, rollout_of
 from stepadv.importing.values import Json, at, fields, listed, objects, path_of, words
 
-CUT_OFF = ("max_steps", "timeout", "too_many_errors", "context_window_exceeded")
-TABLE = {"outcome": "reward_info.reward", "model": "^info.agent_info.llm", "started_at": "start_time", "ended_at": "end_time"}
-OF_META = {key: key for key in ("trial", "seed", "termination_reason", "reward_info", "agent_cost", "user_cost")}
+TABLE = {
+    "outcome": "reward_info.reward",
+    "model": "^info.agent_info.llm",
+    "started_at": "start_time",
+    "ended_at": "end_time",
+    "truncated": "termination_reason~^(max_steps|timeout|too_many_errors|context_window_exceeded)$",
+} | {f"meta.{key}": key for key in "trial seed termination_reason reward_info agent_cost user_cost".split()}
 
 
 def hear(messages: list[Json]) -> Conversation:
@@ -58,27 +57,18 @@ def untick(ticks: list[Json]) -> list[Json]:
     return [message for *_, message in sorted(placed, key=lambda p: p[:3])]
 
 
-def read_simulation(simulation: dict[str, Json], document: Json, where: Where) -> Rollout:
-    messages, ticks = simulation.get("messages"), simulation.get("ticks")
-    if not isinstance(messages, list):
-        if not isinstance(ticks, list):
-            return {"problem": "a simulation has no list messages or ticks"}
-        messages = untick(ticks)
-    task, trial = words(simulation.get("task_id")), words(simulation.get("trial"))
-    return {
-        **pick(TABLE, simulation, document),
-        **({"truncated": True} if simulation.get("termination_reason") in CUT_OFF else {}),
-        "group_id": path_of(at(document, "info.environment_info.domain_name"), task) or "",
-        "rollout_id": words(simulation.get("id")) or f"{task}-t{trial}",
-        "meta": metadata(where, **pick(OF_META, simulation)),
-        **hear(messages).about(),
-    }
-
-
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     found = at(document, "simulations")
-    for simulation in found if isinstance(found, list) else [document]:
-        yield read_simulation(fields(simulation), document, where)
+    for simulation in map(fields, found if isinstance(found, list) else [document]):
+        messages, ticks = simulation.get("messages"), simulation.get("ticks")
+        if not isinstance(messages, list) and not isinstance(ticks, list):
+            yield {"problem": "a simulation has no list messages or ticks"}
+            continue
+        talk = hear(messages if isinstance(messages, list) else untick(ticks))
+        task = words(simulation.get("task_id"))
+        group = path_of(at(document, "info.environment_info.domain_name"), task) or ""
+        own = words(simulation.get("id")) or f"{task}-t{words(simulation.get('trial'))}"
+        yield rollout_of(where, simulation, TABLE, talk, document, group_id=group, rollout_id=own)
 
 
 FORMAT = Format(

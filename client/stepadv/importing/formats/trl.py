@@ -1,32 +1,32 @@
-"""TRL's completions of GRPOTrainer and RLOOTrainer, which it writes as Parquet, as lines of JSON.
-
-    {"step": 10, "prompt": "Name a colour.", "completion": "Red.", "colour_reward": 1.0, "advantage": 0.7}
-"""
+"""TRL's completions of GRPOTrainer and RLOOTrainer, which it writes as Parquet, as lines of JSON."""
 
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, hear_messages, keep
-from stepadv.importing.format import Format, Rollout, Where, metadata, pick, tokens_of, training_group
+from stepadv.importing.format import Format, Rollout, Where, pick, rollout_of, tokens_of, training_group
 from stepadv.importing.values import Json, digest, is_number, objects, unquoted
 
-USED = ("prompt", "completion", "step", "reward", "prompt_ids", "completion_ids", "completion_mask", "completion_logprobs")
+USED = "prompt completion step reward prompt_ids completion_ids completion_mask completion_logprobs".split()
+OF_CALL = {"name": "name", "arguments": "arguments"}
+TABLE = {"policy_version": "step", "policy_step": "step"}
 
 
 def messages_of(value: Json, role: str) -> list[dict[str, Json]]:
     """A prompt or a completion as messages: a text is one; a call may be a text of JSON."""
     if isinstance(value, str):
         return [{"role": role, "content": value}]
-    return [
-        {**m, "tool_calls": [call_of(unquoted(c)) for c in m["tool_calls"]]} if isinstance(m.get("tool_calls"), list) else m
-        for m in objects(value)
-    ]
+    found = objects(value)
+    for i, message in enumerate(found):
+        if isinstance(message.get("tool_calls"), list):
+            found[i] = message | {"tool_calls": list(map(call_of, message["tool_calls"]))}
+    return found
 
 
 def call_of(call: Json) -> Json:
-    if not isinstance(call, dict) or "function" in call:
-        return call
-    function = {"name": call.get("name"), "arguments": call.get("arguments")}
-    return {"id": call.get("id"), "type": "function", "function": function}
+    found = unquoted(call)
+    if not isinstance(found, dict) or "function" in found:
+        return found
+    return {"id": found.get("id"), "type": "function", "function": pick(OF_CALL, found)}
 
 
 def hear_completion(prompt: Json, completion: Json) -> tuple[Conversation, list[dict[str, Json]]]:
@@ -49,20 +49,18 @@ def reward_of(record: dict[str, Json]) -> Json:
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     talk, messages = hear_completion(document.get("prompt"), document.get("completion"))
-    made = talk.about()
-    # Of one answer the tokens are known.
-    if len(made["steps"]) == 1:
-        made["steps"][0] |= tokens_of(document)
     task = digest(document.get("prompt"))
-    yield keep({
-        **pick({"policy_version": "step", "policy_step": "step"}, document),
+    about = {
         "outcome": reward_of(document),
         "task_id": task,
         "group_id": training_group(document.get("step"), None, task),
         "rollout_id": where.line or digest(document),
-        "meta": metadata(where, document, USED),
-        **made,
-    }, messages)  # fmt: skip
+    }
+    found = rollout_of(where, document, TABLE, talk, used=USED, **about)
+    # Of one answer the tokens are known.
+    if len(found["steps"]) == 1:
+        found["steps"][0] |= tokens_of(document)
+    yield keep(found, messages)
 
 
 FORMAT = Format((("prompt", "completion", "step", "advantage", "!example_id"),), read)

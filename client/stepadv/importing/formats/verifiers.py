@@ -1,23 +1,36 @@
-"""verifiers: results.jsonl, a rollout a line; traces.jsonl (version 1 of its trace), an episode a line, or a trace.
-
-    {"example_id": 0, "task": "sums", "prompt": [{"role": "user", "content": "1 + 1 ="}], "completion": [
-        {"role": "assistant", "content": "2"}], "reward": 1.0}
-"""
+"""verifiers: results.jsonl, a rollout a line; traces.jsonl (version 1 of its trace), an episode a line, or a trace."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import hear_messages, keep
-from stepadv.importing.format import Format, Rollout, Where, about, firsts_of_turns, metadata, pick
+from stepadv.importing.format import Format, Rollout, Where, about, firsts_of_turns, pick, rollout_of
 from stepadv.importing.formats.trl import hear_completion, messages_of
-from stepadv.importing.values import Json, at, digest, fields, first, given, instant, is_number, listed, objects, path_of, time_of, words
+from stepadv.importing.values import (
+    Json,
+    at,
+    digest,
+    fields,
+    first,
+    instant,
+    is_number,
+    listed,
+    objects,
+    path_of,
+    time_of,
+    words,
+)
 
 USED = ("prompt", "completion", "reward", "example_id", "is_truncated", "trajectory")
 LIMITS = ("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens", "context_length")
 CHANNELS = {"eval": "validation", "train": "train"}
-TABLE = {"run_id": "^id", "policy_step": "^work.step ^step", "policy_version": "^work.policy.start ^work.step ^step"}
-OF_META = {"agent": "agent.name", "trainable": "agent.trainable", "rewards": "rewards", "metrics": "metrics", "ok": "ok",
-           "stop_condition": "stop_condition"}  # fmt: skip
+OF_RUN = {"run_id": "id", "policy_step": "work.step step", "policy_version": "work.policy.start work.step step"}
+TABLE = {
+    "meta.agent": "agent.name",
+    "meta.trainable": "agent.trainable",
+    "meta.info": "info",
+    "meta.errors": "errors",
+} | {f"meta.{key}": key for key in ("rewards", "metrics", "ok", "stop_condition")}
 
 
 class Nodes:
@@ -34,9 +47,8 @@ class Nodes:
         is_anew = False
         for i, node in enumerate(listed(nodes)):
             message, parent = at(node, "message"), at(node, "parent")
-            is_known = isinstance(parent, int) and not isinstance(parent, bool) and 0 <= parent < i
-            before = sequences[parent] if is_known else []
-            ids = listed(at(node, "token_ids"))
+            is_known = type(parent) is int and 0 <= parent < i
+            before, ids = sequences[parent] if is_known else [], listed(at(node, "token_ids"))
             sequences.append(before + ids)
             is_anew = is_anew or i > 0 and (not is_known or parent != i - 1)
             name = digest(message)
@@ -56,12 +68,9 @@ class Nodes:
     def turn(before: list[Json], ids: list[Json], node: Json) -> dict[str, Json]:
         """Before what was sampled stands what the template puts there."""
         n = sum(m is True for m in listed(at(node, "mask")))
-        if n == 0:
-            return {}
-        begin = max(len(ids) - n, 0)
-        logprobs = listed(at(node, "logprobs"))
+        begin, logprobs = max(len(ids) - n, 0), listed(at(node, "logprobs"))
         tokens = {"prompt_token_ids": before + ids[:begin], "response_token_ids": ids[begin:]}
-        return {**tokens, **({"rollout_logprobs": logprobs} if logprobs else {})}
+        return (tokens | ({"rollout_logprobs": logprobs} if logprobs else {})) if n else {}
 
 
 def reward_of(rewards: Json) -> float | None:
@@ -85,67 +94,57 @@ def times_of(trace: dict[str, Json]) -> dict[str, Json]:
     timing = fields(trace.get("timing"))
     begins = [b for b in (listed(timing.get("start")) or [timing.get("start")]) if is_number(b)]
     ends = [e for part in timing.values() if is_number(e := at(part, "end")) and e > 0]
-    return given({
-        "started_at": time_of(min(filter(None, map(instant, begins)), default=None)),
-        "ended_at": time_of(max(filter(None, map(instant, ends)), default=None)),
-    })
+    began = min(filter(None, map(instant, begins)), default=None)
+    return {"started_at": time_of(began), "ended_at": time_of(max(filter(None, map(instant, ends)), default=None))}
 
 
 def read_trace(episode: dict[str, Json], trace: dict[str, Json], where: Where) -> Rollout:
     """What an episode says of all its traces; a trace that stands alone says it of itself."""
-    run = episode.get("run") or trace.get("run")
-    task = trace.get("task") or episode.get("task")
+    run, task = (trace.get(key) or episode.get(key) for key in ("run", "task"))
+    run = episode.get("run") or run
     task_id, group = task_of(episode, trace, task), words(at(episode, "group.id"))
     nodes = Nodes(trace.get("nodes"))
-    made = hear_messages(messages_of(nodes.messages, "user")).about()
-    made["dropped"] += nodes.dropped
-    for step in firsts_of_turns(made["steps"]):
-        step |= nodes.tokens[step["turn"]] if step["turn"] < len(nodes.tokens) else {}
-    calls = [c for c in objects(trace.get("calls")) if "error" not in c]
-    found = pick(TABLE, trace, run)
-    model = next((c["model"] for c in objects(trace.get("calls")) if c.get("model")), None)
-    rollout = {
-        **found,
-        **given({
-            "outcome": reward_of(trace.get("rewards")),
-            "model": model or at(trace, "agent.config.model") or at(trace, "agent.model"),
-            "channel": CHANNELS.get(str(first(run, "work.type type"))) if "policy_step" in found else None,
-            "truncated": trace.get("stop_condition") in LIMITS or at(calls, "-1.finish_reason") == "length",
-        }),
+    talk = hear_messages(messages_of(nodes.messages, "user"))
+    talk.dropped += nodes.dropped
+    calls = objects(trace.get("calls"))
+    of_run = pick(OF_RUN, run)
+    reasons = [c.get("finish_reason") for c in calls if "error" not in c]
+    model = next((c["model"] for c in calls if c.get("model")), None)
+    more = {
+        "episode": episode.get("id") if "traces" in episode else None,
+        "group": at(episode, "group.id"),
+        "task": at(task, "data.name"),
+    }
+    members = {
+        **of_run,
         **times_of(trace),
+        "outcome": reward_of(trace.get("rewards")),
+        "model": model or at(trace, "agent.config.model") or at(trace, "agent.model"),
+        "channel": CHANNELS.get(str(first(run, "work.type type"))) if "policy_step" in of_run else None,
+        "truncated": trace.get("stop_condition") in LIMITS or reasons[-1:] == ["length"],
         "task_id": task_id,
         "group_id": path_of(task_id, group),
         "rollout_id": trace.get("id"),
-        "meta": metadata(
-            where,
-            **pick(OF_META, trace),
-            episode=episode.get("id") if "traces" in episode else None,
-            group=at(episode, "group.id"),
-            task=at(task, "data.name"),
-            info=trace.get("info") or None,
-            errors=trace.get("errors") or None,
-        ),
-        **made,
     }
-    return keep(rollout, nodes.messages)
+    empty = {key: None for key in ("info", "errors") if not trace.get(key)}
+    found = rollout_of(where, trace | empty, TABLE, talk, meta=more, **members)
+    for step in firsts_of_turns(found["steps"]):
+        step |= nodes.tokens[step["turn"]] if step["turn"] < len(nodes.tokens) else {}
+    return keep(found, nodes.messages)
 
 
 def read_result(record: dict[str, Json], where: Where) -> Rollout:
     talk, messages = hear_completion(record.get("prompt"), record.get("completion"))
     environment = record.get("env_id") or (record["task"] if isinstance(record.get("task"), str) else None)
     began = at(record, "timing.start_time")
-    rollout = {
-        **about(record),
-        **given({
-            "truncated": record.get("is_truncated"),
-            "started_at": time_of(instant(began)) if is_number(began) else None,
-        }),
+    own = words(record.get("trajectory_id") or record.get("rollout_id")) or where.line or digest(record)
+    members = {
+        "started_at": time_of(instant(began)) if is_number(began) else None,
         "group_id": path_of(environment, first(record, "example_id id")) or "",
-        "rollout_id": words(record.get("trajectory_id") or record.get("rollout_id")) or where.line or digest(record),
-        "meta": metadata(where, record, USED),
-        **talk.about(),
+        "rollout_id": own,
     }
-    return keep(rollout, messages)
+    table = {"truncated": "is_truncated"}
+    return keep(rollout_of(where, record, table, talk, used=USED, **about(record) | members), messages)
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:

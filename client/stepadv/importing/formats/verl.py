@@ -1,18 +1,25 @@
-"""verl's rollout dumps, with <tool_call> inside output, and with arrays of tokens.
-
-    {"input": "2 + 2 =", "output": " 4", "score": 1.0, "step": 7}
-"""
+"""verl's rollout dumps, with <tool_call> inside output, and with arrays of tokens."""
 
 import re
 from collections.abc import Iterator
 from itertools import groupby
 
 from stepadv.importing.conversation import Conversation, parse_arguments
-from stepadv.importing.format import TOKEN_LISTS, Format, Rollout, Where, about, firsts_of_turns, metadata, tokens_of, training_group
-from stepadv.importing.values import Json, digest, first, given, is_number, words
+from stepadv.importing.format import (
+    TOKEN_LISTS,
+    Format,
+    Rollout,
+    Where,
+    about,
+    firsts_of_turns,
+    rollout_of,
+    tokens_of,
+    training_group,
+)
+from stepadv.importing.values import Json, digest, first, is_number, words
 
-USED = ("input", "output", "score", "reward", "step", "request_id", "success", "model",
-        *(name for names in TOKEN_LISTS.values() for name in names))  # fmt: skip
+USED = "input output score reward step request_id success model".split()
+USED += [name for names in TOKEN_LISTS.values() for name in names]
 
 # Calls of tools and their results inside an output, as chat templates of Hermes' kind write them.  A result stands
 # between a call and the next word "assistant" on a line of its own, with the template's marks or without them.
@@ -58,7 +65,9 @@ def hear(asked: str, output: str) -> Conversation:
         if number > 1:
             speaker, told = SPEAKS.search(chunk), chunk
             if speaker:
-                told = chunk[: speaker.start()].removesuffix("<|im_start|>").rstrip().removesuffix("<|im_end|>").rstrip()
+                told = (
+                    chunk[: speaker.start()].removesuffix("<|im_start|>").rstrip().removesuffix("<|im_end|>").rstrip()
+                )
             # One block for each call, or all that came back.
             blocks = [block.strip(" \n") for block in RESPONSE.findall(told)]
             for n, block in enumerate(blocks or [told], 1):
@@ -69,16 +78,15 @@ def hear(asked: str, output: str) -> Conversation:
     return talk
 
 
-def add_tokens(steps: list[dict[str, Json]], tokens: dict[str, list[Json]], talk: Conversation) -> None:
+def add_tokens(found: Rollout, tokens: dict[str, list[Json]]) -> None:
     """The tokens of turns are the runs of true in the mask, if there are as many: the first step of each has them."""
     runs, end = [], 0
     for value, run in groupby(tokens.get("response_mask", []), lambda m: m is True):
         begin, end = end, end + len(list(run))
         runs += [(begin, end)] if value else []
-    firsts = firsts_of_turns(steps)
+    firsts = firsts_of_turns(found["steps"])
     if len(runs) != len(firsts):
-        if "response_token_ids" in tokens:
-            talk.repaired["tokens that no turn tells apart"] += 1
+        found["repaired"].update(["tokens that no turn tells apart"] if "response_token_ids" in tokens else [])
         return
     for step, (begin, end) in zip(firsts, runs, strict=True):
         step |= {column: tokens[column][begin:end] for column in tokens if column != "prompt_token_ids"}
@@ -92,32 +100,30 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         yield {"problem": "input and output must be given"}
         return
     score, step, task = first(document, "score reward"), document.get("step"), digest(asked)
-    rollout: Rollout = {
-        **about(document, "score reward outcome"),
-        **given({
-            "policy_version": step,
-            "policy_step": step if is_number(step) else None,
-            "success": document["acc"] if isinstance(document.get("acc"), bool) else None,
-        }),
+    names = {
+        "policy_version": step,
+        "policy_step": step if is_number(step) else None,
+        "success": document["acc"] if isinstance(document.get("acc"), bool) else None,
         "task_id": task,
         "group_id": training_group(step, document.get("uid"), task),
         "rollout_id": words(document.get("request_id")) or where.line or str(where.n),
-        "meta": metadata(where, document, USED),
     }
-    tokens = tokens_of(document)
-    if "<tool_call>" not in output:
-        rollout["steps"] = [{"turn": 0, "observation": asked, "action": output, "reward": score, **tokens}]
+    talk = hear(asked, output) if "<tool_call>" in output else None
+    own = {k: v for k, v in names.items() if v is not None}
+    found = rollout_of(where, document, {}, talk, used=USED, **about(document, "score reward outcome") | own)
+    if talk is None:
+        found["steps"] = [{"turn": 0, "observation": asked, "action": output, "reward": score, **tokens_of(document)}]
     else:
-        talk = hear(asked, output)
-        rollout |= talk.about()
-        for last in rollout["steps"][-1:]:
+        for last in found["steps"][-1:]:
             last["reward"] = score
-        add_tokens(rollout["steps"], tokens, talk)
-    yield rollout
+        add_tokens(found, tokens_of(document))
+    yield found
 
 
 def has_texts(document: Json) -> bool:
     return all(isinstance(document.get(key), str) for key in ("input", "output"))
 
 
-FORMAT = Format(((("input and output, both texts", has_texts), "score | reward", "step | request_id | gts", "!steps"),), read)
+FORMAT = Format(
+    ((("input and output, both texts", has_texts), "score | reward", "step | request_id | gts", "!steps"),), read
+)

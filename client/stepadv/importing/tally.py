@@ -1,0 +1,133 @@
+"""What became of files, and what is said of it in the end."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from stepadv.importing.rows import Row
+from stepadv.importing.verdicts import Outcomes
+from stepadv.text import complain, count, safe
+
+MOST_PROBLEMS = 20  # of a file that are told
+
+
+@dataclass
+class Tally:
+    """What became of a file, or of all of them."""
+
+    # Documents and rollouts that cannot be used, and rollouts that contradict others; rollouts and steps that were
+    # added, changed, and known before; rollouts without steps; signs that PostgreSQL does not hold.
+    counts: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    repaired: Counter[str] = field(default_factory=Counter)
+    problems: list[tuple[int, str]] = field(default_factory=list)  # the document's number, and why
+    tries: dict[int, bool] = field(default_factory=dict)  # hash of the key: whether it is judged
+    tasks: set[int] = field(default_factory=set)
+    verdicts: dict[str, set[int]] = field(default_factory=dict)  # that stood beside: where, and of which rollouts
+    matched: set[str] = field(default_factory=set)  # of the user's outcomes, and the names of rollouts
+    names: set[str] = field(default_factory=set)
+    is_of_other: bool = False
+
+    @property
+    def n_problems(self) -> int:
+        return self.counts["bad"] + self.counts["contradictions"]
+
+    def problem(self, place: int, words: str, kind: str = "bad") -> None:
+        self.counts[kind] += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append((place, words))
+
+    def tell(self, row: Row) -> None:
+        """A rollout that is in the tables."""
+        judged = row.about.get("outcome") is not None or row.about.get("success") is not None
+        name = hash(row.key)
+        self.tries[name] = self.tries.get(name, False) or judged
+        self.tasks.add(hash(row.task))
+        self.counts["usable"] += 1
+        self.counts["stepless"] += not row.steps
+        self.counts["steps"] += len(row.steps)
+        self.counts["with_action"] += sum(step.get("action") is not None for step in row.steps)
+
+    def add(self, other: "Tally") -> None:
+        for name in ("counts", "dropped", "repaired", "matched", "names", "tasks"):
+            getattr(self, name).update(getattr(other, name))
+        for label, found in other.verdicts.items():
+            self.verdicts.setdefault(label, set()).update(found)
+        for name, judged in other.tries.items():
+            self.tries[name] = self.tries.get(name, False) or judged
+
+
+@dataclass
+class Summary:
+    """Of a whole import; show: says it all, and gives the exit status."""
+
+    looked_for: list[str] = field(default_factory=list)
+    n_files: int = 0
+    n_unread: int = 0  # names that could not be read
+    n_passed: int = 0
+    left_out: list[str] = field(default_factory=list)
+    nothing: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+    outcomes: Outcomes | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def show(self) -> int:
+        tally, n_left_out = self.tally, len(self.left_out) + self.n_unread
+        for line in self.lines(n_left_out):
+            print(safe(line))
+        if tally.tries and not any(tally.tries.values()):
+            self.warn()
+        lost = list(self.outcomes.unmatched(tally.matched, tally.names)) if self.outcomes else []
+        for line in lost:
+            complain(line)
+        return int(tally.n_problems + n_left_out + len(self.empty) + len(lost) > 0 or not tally.tries)
+
+    def lines(self, n_left_out: int) -> Iterator[str]:
+        tally, n = self.tally, self.tally.counts
+        yield f"{count(self.n_files, 'file')}, {n_left_out} left out"
+        lists = {"left out": self.left_out, "nothing in it": self.nothing, "no files to read": self.empty}
+        yield from (f"{words}: {name}" for words, names in lists.items() for name in names)
+        if self.n_passed:
+            yield f"passed over: {count(self.n_passed, 'file')} beside the tries (reports, settings, logs)"
+        for what in ("added", "changed", "known already"):
+            rollouts, steps = n[f"rollouts {what}"], n[f"steps {what}"]
+            if rollouts or steps or what == "added":
+                yield f"{what}: {count(rollouts, 'rollout')}, {count(steps, 'step')}"
+        if tally.n_problems:
+            contradict = f", {n['contradictions']} contradict what is there" if n["contradictions"] else ""
+            yield f"could not be used: {count(n['bad'], 'document')}{contradict}"
+        for words, found in (("not loaded", tally.dropped), ("repaired", tally.repaired)):
+            listed = ", ".join(f"{what} ({k})" for what, k in sorted(found.items()) if k)
+            if listed:
+                yield f"{words}: {listed}"
+        if n["stepless"]:
+            wrong = "" if n["steps"] else ": is the format the right one?"
+            yield f"{n['stepless']} of {count(len(tally.tries), 'rollout')} have no step{wrong}"
+        elif n["steps"] and not n["with_action"]:
+            yield "no step has an action: is the format the right one?"
+        if tally.tries:
+            yield self.tries()
+
+    def tries(self) -> str:
+        """How many tries there are, how many are judged, and by whom."""
+        tally, n, judged = self.tally, len(self.tally.tries), sum(self.tally.tries.values())
+        labels = {label: len(found) for label, found in sorted(tally.verdicts.items())}
+        if own := judged - sum(labels.values()):
+            labels = {"the files themselves": own, **labels}
+        parts = [f"{k} from {label}" if len(labels) > 1 else f"from {label}" for label, k in labels.items()]
+        by = f" ({', '.join(parts)})" if judged else ""
+        rest = f", {n - judged} without a verdict: --outcomes" if judged < n else ""
+        return f"{count(n, 'try', 'tries')} of {count(len(tally.tasks), 'task')}, {judged} judged{by}{rest}"
+
+    def warn(self) -> None:
+        """Nobody sees in a table of numbers that there is no advantage in it."""
+        bar = "*" * 78
+        looked = ["reward, score, outcome, success or resolved in the files", *self.looked_for]
+        complain(bar)
+        complain("* WARNING: nothing is judged.  No method gives a step an advantage without a")
+        complain("* verdict on some rollouts of its task.  Looked for:")
+        for words in looked:
+            complain(f"*   - {words}")
+        complain("* --outcomes FILE says them: csv, json or jsonl with task_id or rollout_id, and")
+        complain("* success or reward.")
+        complain(bar)
