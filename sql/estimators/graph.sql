@@ -74,14 +74,6 @@ COMMENT ON FUNCTION stepadv.graph_edges(stepadv.rollout_group, float8, float8, f
 'an unknown end): visits, rollouts, cost (the least), distances to the goal before and after, step_reward and '
 'graph_advantage of graphgpo (means over the steps), step_id of one step';
 
-CREATE FUNCTION stepadv.distances(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
-RETURNS TABLE (state bigint, distance float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 50 SUPPORT stepadv_internal.row_support
-AS 'MODULE_PATHNAME', 'stepadv_distances';
-COMMENT ON FUNCTION stepadv.distances(stepadv.rollout_group, float8) IS
-'least cost from every state of a group''s judged rollouts to the goal (NULL: no way); the goal itself is the '
-'row with state NULL and distance 0';
-
 CREATE FUNCTION stepadv.contribution(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (rollout_id bigint, n_steps integer, n_contributing integer, share float8, success boolean)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 8 SUPPORT stepadv_internal.row_support

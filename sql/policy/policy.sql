@@ -1,14 +1,5 @@
 -- Policies: src/policy/
 
-CREATE FUNCTION stepadv.whiten(x float8, mask boolean DEFAULT true, epsilon float8 DEFAULT 1e-8,
-	convention text DEFAULT 'std') RETURNS float8
-LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 20
-AS 'MODULE_PATHNAME', 'stepadv_whiten';
-COMMENT ON FUNCTION stepadv.whiten(float8, boolean, float8, text) IS
-'window function: x whitened over the partition: (x - mean) / (sd + epsilon), sd with ddof 1 (StepPO), or with '
-'convention ''verl'' (x - mean) / sqrt(variance + epsilon); statistics are of rows whose mask is true; 0 where '
-'all x are equal; NULL for NULL; error on NaN or infinity, NULL where masked';
-
 CREATE FUNCTION stepadv.step_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray,
 	mask boolean[] DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50

@@ -1,6 +1,6 @@
 /*
  * graph_table.c
- *		graph_nodes, graph_edges, distances, contribution: the state graph as rows.
+ *		graph_nodes, graph_edges, contribution: the state graph as rows.
  */
 #include "postgres.h"
 
@@ -135,22 +135,36 @@ open_graph(FunctionCallInfo fcinfo, double success_above, GroupColumns *group, R
 
 static const Parameter success_above_parameters[] = {SUCCESS_ABOVE_PARAMETER};
 
+/* The columns of graph_nodes, in the order of its result. */
+enum
+{
+	NODE_STATE, NODE_VISITS, NODE_ROLLOUTS, NODE_DISTANCE, NODE_IS_GOAL, NODE_IS_START, NODE_DEAD_END, NODE_ON_CYCLE,
+	NODE_STEP_ID,
+	N_NODE_COLUMNS
+};
+
+/* What nobody asks for is not computed: of large graphs distances may be all that is wanted. */
 Datum
 stepadv_graph_nodes(PG_FUNCTION_ARGS)
 {
 	ParameterValue parameters[lengthof(success_above_parameters)];
 	RolloutFacts facts;
 	StateGraph	graph;
-	GraphNodes	nodes;
+	GraphNodes	nodes = {0};
 	GroupColumns group;
 	IdentityColumn states;
 	IdentityColumn steps;
+	bool	   *on_cycle = NULL;
 	bool	   *is_goal;
 	bool	   *dead_end;
 
 	read_parameters(fcinfo, 1, success_above_parameters, lengthof(success_above_parameters), parameters);
 	open_graph(fcinfo, parameters[0].number, &group, &facts, &graph);
-	graph_nodes_find(&group, &facts, &graph, &nodes);
+	if (column_is_asked(fcinfo, NODE_VISITS) || column_is_asked(fcinfo, NODE_ROLLOUTS) ||
+		column_is_asked(fcinfo, NODE_IS_START))
+		graph_nodes_find(&group, &facts, &graph, &nodes);
+	if (column_is_asked(fcinfo, NODE_ON_CYCLE))
+		on_cycle = find_cycles(&group, &graph);
 	states = node_states(&group, &graph);
 	steps = allocate_identities(graph.n_nodes);
 	is_goal = ALLOCATE_ARRAY(bool, graph.n_nodes);
@@ -165,40 +179,16 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 	}
 
 	{
-		ResultColumn columns[] = {
-			{"state", COLUMN_INT8, states.value, states.null},
-			{"visits", COLUMN_INT4, nodes.visits, NULL},
-			{"rollouts", COLUMN_INT4, nodes.rollouts, NULL},
-			{"distance", COLUMN_FLOAT8, known_distances(&graph), NULL},
-			{"is_goal", COLUMN_BOOL, is_goal, NULL},
-			{"is_start", COLUMN_BOOL, nodes.is_start, NULL},
-			{"dead_end", COLUMN_BOOL, dead_end, NULL},
-			{"on_cycle", COLUMN_BOOL, find_cycles(&group, &graph), NULL},
-			{"step_id", COLUMN_INT8, steps.value, steps.null},
-		};
-
-		RETURN_COLUMNS(columns, n_node_rows(&graph));
-	}
-}
-
-/* Nothing but distances, for graphs so large that the rest is not wanted. */
-Datum
-stepadv_distances(PG_FUNCTION_ARGS)
-{
-	ParameterValue parameters[lengthof(success_above_parameters)];
-	RolloutFacts facts;
-	StateGraph	graph;
-	GroupColumns group;
-	IdentityColumn states;
-
-	read_parameters(fcinfo, 1, success_above_parameters, lengthof(success_above_parameters), parameters);
-	open_graph(fcinfo, parameters[0].number, &group, &facts, &graph);
-	states = node_states(&group, &graph);
-
-	{
-		ResultColumn columns[] = {
-			{"state", COLUMN_INT8, states.value, states.null},
-			{"distance", COLUMN_FLOAT8, known_distances(&graph), NULL},
+		const ResultColumn columns[N_NODE_COLUMNS] = {
+			[NODE_STATE] = {"state", COLUMN_INT8, states.value, states.null},
+			[NODE_VISITS] = {"visits", COLUMN_INT4, nodes.visits},
+			[NODE_ROLLOUTS] = {"rollouts", COLUMN_INT4, nodes.rollouts},
+			[NODE_DISTANCE] = {"distance", COLUMN_FLOAT8, known_distances(&graph)},
+			[NODE_IS_GOAL] = {"is_goal", COLUMN_BOOL, is_goal},
+			[NODE_IS_START] = {"is_start", COLUMN_BOOL, nodes.is_start},
+			[NODE_DEAD_END] = {"dead_end", COLUMN_BOOL, dead_end},
+			[NODE_ON_CYCLE] = {"on_cycle", COLUMN_BOOL, on_cycle},
+			[NODE_STEP_ID] = {"step_id", COLUMN_INT8, steps.value, steps.null}
 		};
 
 		RETURN_COLUMNS(columns, n_node_rows(&graph));

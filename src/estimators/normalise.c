@@ -103,20 +103,6 @@ leave_one_out_mean(double x, const SetMoments *set)
 	return sum_value(&others) / (set->count - 1);
 }
 
-/* From the set's own moments those about a mean taken over a few more. */
-static double
-masked_whiten(double x, const SetMoments *set, double epsilon, double *mean)
-{
-	double		n = set->count;
-	double		squares;
-
-	*mean = sum_value(&set->sum) / (n + MASKED_COUNT_EPSILON);
-	squares = (n - 1) * set->sd * set->sd + n * (set->mean - *mean) * (set->mean - *mean);
-	if (isinf(squares))
-		return NAN;
-	return (x - *mean) / sqrt(squares / (n + MASKED_COUNT_EPSILON) * (n / (n - 1)) + epsilon);
-}
-
 static double
 normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, double epsilon, double *baseline)
 {
@@ -138,8 +124,6 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 		*baseline = x;
 		return 0;
 	}
-	if (options->normalisation == NORMALISE_MASKED_WHITEN)
-		return masked_whiten(x, set, epsilon, baseline);
 	*baseline = options->normalisation == NORMALISE_LEAVE_ONE_OUT ? leave_one_out_mean(x, set) : set->mean;
 	switch (options->normalisation)
 	{

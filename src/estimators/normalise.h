@@ -7,15 +7,14 @@
 
 #include "sum.h"
 
-/* In the order of NORMALISE_PARAMETER's choices; the others are for RLOO, HGPO, whiten. */
+/* In the order of NORMALISE_PARAMETER's choices; the others are for RLOO, HGPO. */
 typedef enum Normalisation
 {
 	NORMALISE_STD,				/* (x - mean) / (sd + epsilon), ddof 1 */
 	NORMALISE_MEAN,				/* x - mean */
 	NORMALISE_NONE,				/* x */
 	NORMALISE_LEAVE_ONE_OUT,	/* x - mean of the others */
-	NORMALISE_POPULATION,		/* (x - mean) / (sd + epsilon), ddof 0 */
-	NORMALISE_MASKED_WHITEN		/* (x - mean) / sqrt(variance + epsilon), as verl's code has it */
+	NORMALISE_POPULATION		/* (x - mean) / (sd + epsilon), ddof 0 */
 } Normalisation;
 
 /* In the order of SINGLETON_PARAMETER's choices. */
@@ -35,9 +34,6 @@ typedef struct NormaliseOptions
 
 /* Members with this set number belong to none: left out, and not written. */
 #define NO_SET (-1)
-
-/* What verl's masked mean adds to the count; to agree with it to nine digits takes it. */
-#define MASKED_COUNT_EPSILON 1e-8
 
 typedef struct SetMoments
 {

@@ -54,8 +54,8 @@ distances_row()
 	local name=$1 label=$2 fold_cost=$3 edge_cost=$4
 
 	measure "ours_$name" "$runs" "SELECT sum(d.distance) FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, 0, 0, success$fold_cost) AS rollouts
-		FROM large) g CROSS JOIN LATERAL stepadv.distances(g.rollouts) d" "$one_process"
-	row "\`rollout_agg\` + \`distances\`, $label costs" "ours_$name"
+		FROM large) g CROSS JOIN LATERAL stepadv.graph_nodes(g.rollouts) d" "$one_process"
+	row "\`rollout_agg\` + distances of \`graph_nodes\`, $label costs" "ours_$name"
 	[ -n "$pgrouting" ] || return 0
 	measure "theirs_$name" 3 "SELECT sum(agg_cost) FROM pgr_drivingDistance('SELECT id, source, target, $edge_cost AS cost FROM reversed', -1, 1e9, true)" "$one_process"
 	require_equal "${results[ours_$name]}" "${results[theirs_$name]}" "distances, $label costs"

@@ -22,10 +22,6 @@ for estimator in gae mt_grpo mt_rloo; do
 	share=$(ratio $estimator returns 2)
 	row "\`rollout_agg\` + \`$estimator\`" $estimator "$share x \`returns\`$([ $estimator = mt_rloo ] || echo " $(verdict "$share" '<=' 1.25)")"
 done
-measure whiten 2 'SELECT sum(w) FROM (SELECT stepadv.whiten(value) OVER () AS w FROM turn_steps) x' "$one_process"
-measure whiten_sql 2 'SELECT sum(w) FROM (SELECT (value - avg(value) OVER ()) / stddev_samp(value) OVER () AS w FROM turn_steps) x' "$one_process"
-row '`whiten(value) OVER ()`, one batch of all steps' whiten
-row 'plain SQL: `avg` and `stddev_samp`' whiten_sql "$(ratio whiten_sql whiten) x ours"
 query 'DROP TABLE turn_steps' >/dev/null
 
 # ---------- token arrays: 1,000 tokens, as they lie in the page, against a loop in C

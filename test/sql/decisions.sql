@@ -144,14 +144,6 @@ SET statement_timeout = '60s';
 SELECT count(*), count(cycle_length), max(n_before) FROM (SELECT rollout_agg(t, 1, t, t % 8, t % 8, 0) AS g FROM generate_series(1, 300000) t) x, loops(g);
 RESET statement_timeout;
 
--- A reward against repeats.
-SELECT p, o, x, repeat_penalty(x, 0.5) OVER w AS ever, repeat_penalty(x, 0.5, 2) OVER w AS soon, repeat_penalty(x, 0.5, 1) OVER w AS at_once, repeat_penalty(x, NULL) OVER w AS none
-FROM (VALUES (1, 1, 5::bigint), (1, 2, 5), (1, 3, NULL), (1, 4, 5), (1, 5, NULL), (1, 6, 6), (1, 7, 5), (2, 1, 5), (2, 2, 6), (2, 3, 5)) v(p, o, x) WINDOW w AS (PARTITION BY p ORDER BY o) ORDER BY p, o;
-SELECT count(*) FILTER (WHERE penalty <> CASE WHEN EXISTS (SELECT FROM known b WHERE (b.n, b.r, b.a) = (k.n, k.r, k.a) AND b.t BETWEEN k.t - 3 AND k.t - 1) THEN -0.1 ELSE 0 END) AS off, count(*) FILTER (WHERE penalty < 0) > 100 AS many
-FROM (SELECT *, repeat_penalty(a, 0.1, 3) OVER (PARTITION BY n, r ORDER BY t) AS penalty FROM known) k;
-SELECT repeat_penalty(1, 'NaN') OVER ();
-SELECT repeat_penalty(1, 1, 0) OVER ();
-
 -- ---- graph_summary
 
 SELECT s.* FROM graph_summary(walks('ab!, abac, c, aa, a', 5)) s;

@@ -19,9 +19,15 @@ CREATE VIEW hand AS SELECT rollout_agg(id, rollout, no, state, action, reward, s
 
 -- To the goal: 4 costs 1, 1 by 4: 3 + 1, 3 by 1: 4 + 4, 2 by 3: 1 + 8; 7 costs 0.5, the NULL state 1 more.
 SELECT n.* FROM hand, graph_nodes(g) n;
-SELECT bool_and((d.state, d.distance) IS NOT DISTINCT FROM (n.state, n.distance)) AS same, count(*)
-FROM hand, ROWS FROM (distances(g), graph_nodes(g)) WITH ORDINALITY AS r(state, distance, n_state, visits, rollouts, n_distance, is_goal, is_start, dead_end, on_cycle, step_id, o),
-	LATERAL (SELECT r.state, r.distance) d, LATERAL (SELECT r.n_state AS state, r.n_distance AS distance) n;
+-- A column of which alone is asked is the same.
+SELECT visits IS NOT DISTINCT FROM n_visits AS visits, rollouts IS NOT DISTINCT FROM n_rollouts AS rollouts, distance IS NOT DISTINCT FROM n_distance AS distance, is_start IS NOT DISTINCT FROM n_is_start AS is_start, dead_end IS NOT DISTINCT FROM n_dead_end AS dead_end, on_cycle IS NOT DISTINCT FROM n_on_cycle AS on_cycle
+FROM hand, LATERAL (SELECT array_agg(n.visits) AS n_visits, array_agg(n.rollouts) AS n_rollouts, array_agg(n.distance) AS n_distance, array_agg(n.is_start) AS n_is_start, array_agg(n.dead_end) AS n_dead_end, array_agg(n.on_cycle) AS n_on_cycle FROM graph_nodes(g) n) n
+	CROSS JOIN LATERAL (SELECT array_agg(n.visits) AS visits FROM graph_nodes(g) n) visits
+	CROSS JOIN LATERAL (SELECT array_agg(n.rollouts) AS rollouts FROM graph_nodes(g) n) rollouts
+	CROSS JOIN LATERAL (SELECT array_agg(n.distance) AS distance FROM graph_nodes(g) n) distance
+	CROSS JOIN LATERAL (SELECT array_agg(n.is_start) AS is_start FROM graph_nodes(g) n) is_start
+	CROSS JOIN LATERAL (SELECT array_agg(n.dead_end) AS dead_end FROM graph_nodes(g) n) dead_end
+	CROSS JOIN LATERAL (SELECT array_agg(n.on_cycle) AS on_cycle FROM graph_nodes(g) n) on_cycle;
 -- One edge 1 -3-> 5, of least cost 1; 5 -1-> 6 and 5 -1-> somewhere are two.
 SELECT state, action, next_state, visits, rollouts, cost, distance, next_distance, step_id FROM hand, graph_edges(g);
 -- No way counts as 9 + 1: 10 * 0.1^(d + c), and on 1 -3-> 5 the mean of those of costs 1 and 2.
@@ -49,7 +55,7 @@ SELECT w, nodes(shape(w)) FROM unnest(ARRAY['a!', 'a', 'aa!', 'aa', 'ab, ba', 'a
 -- the least of many ways: a to the goal costs 5, or 1 + 1 by b
 SELECT nodes(shape('a!', '{5}')), nodes(rollup(g)) FROM (SELECT shape('a!', '{5}') UNION ALL
 	SELECT rollout_agg(i, 9, i, 96 + i, 1, 0, true, NULL, NULL, NULL, 1) FROM generate_series(1, 2) i) x(g);
-SELECT count(*) FROM distances(NULL);
+SELECT count(*) FROM graph_nodes(NULL);
 SELECT c.* FROM (SELECT rollout_agg(i, i, i, 1, 1, NULL) g FROM generate_series(1, 2) i) x, contribution(g) c;
 SELECT count(*) FROM (SELECT rollout_agg(i, i, i, 1, 1, NULL) g FROM generate_series(1, 2) i) x, graph_nodes(g) c;
 
@@ -75,7 +81,7 @@ WITH RECURSIVE p(grp, state, cost, seen) AS (
 SELECT grp, state, min(cost) AS distance, count(*) AS paths FROM p GROUP BY grp, state;
 SELECT count(*) AS states, count(p.distance) AS reached, max(p.paths) > 50 AS many_paths,
 	count(*) FILTER (WHERE d.distance IS DISTINCT FROM p.distance) AS off
-FROM walks w, distances(g) d LEFT JOIN LATERAL (SELECT * FROM path p WHERE (p.grp, p.state) = (w.grp, d.state)) p ON true
+FROM walks w, graph_nodes(g) d LEFT JOIN LATERAL (SELECT * FROM path p WHERE (p.grp, p.state) = (w.grp, d.state)) p ON true
 WHERE d.state IS NOT NULL;
 -- on a cycle: in one's own transitive closure
 WITH RECURSIVE reach(grp, state, other) AS (
@@ -118,7 +124,7 @@ SELECT n, count(*) FILTER (WHERE d.distance < t.distance) AS below, count(*) > 5
 	CASE n WHEN 400 THEN (bool_and(d.distance = t.distance) AND count(*) = (SELECT count(*) FROM truth))::text
 		ELSE (count(*) FILTER (WHERE d.distance > t.distance OR d.distance IS NULL) > 0)::text END AS as_expected
 FROM (SELECT n, task, rollout_agg((rollout_id << 20) + step_no, rollout_id, step_no, state_hash, action_hash, reward, success) AS g
-	FROM sampled, (VALUES (1), (400)) n(n) WHERE (rollout_id - 1) % 400 < n GROUP BY n, task) x, distances(g) d JOIN truth t USING (state)
+	FROM sampled, (VALUES (1), (400)) n(n) WHERE (rollout_id - 1) % 400 < n GROUP BY n, task) x, graph_nodes(g) d JOIN truth t USING (state)
 WHERE t.task = x.task GROUP BY n ORDER BY n;
 
 -- Long: a walk through 300,000 states to the goal, and one back through the first half of them: no recursion, no square.
@@ -132,17 +138,17 @@ FROM (SELECT rollout_agg(r * 1000000 + t, r, t, CASE r WHEN 1 THEN t ELSE 150001
 RESET statement_timeout;
 
 -- Refusals: costs
-SELECT d.* FROM distances(shape('abc!', '{1,0,1}')) d;
+SELECT d.state, d.distance FROM graph_nodes(shape('abc!', '{1,0,1}')) d;
 SELECT d.* FROM graphgpo(shape('ab!, cd', '{1,-2}')) d;
 SELECT d.* FROM graph_edges(shape('ab', '{-1e-300}')) d;
 SELECT shape('ab!', '{1,NaN}') IS NULL;
 SELECT shape('ab!', '{1,Infinity}') IS NULL;
 -- each cost is a number, the way is not; unless there is another way; equal costs too
-SELECT d.* FROM distances(shape('ab!', '{1.5e308,1e308}')) d;
-SELECT d.* FROM distances(shape('ab!', '{1e308,1e308}')) d;
+SELECT d.state, d.distance FROM graph_nodes(shape('ab!', '{1.5e308,1e308}')) d;
+SELECT d.state, d.distance FROM graph_nodes(shape('ab!', '{1e308,1e308}')) d;
 SELECT nodes(shape('ab!, a!', '{1e308,1e308}'));
 -- those of rollouts that are not judged do not matter
-SELECT d.* FROM (SELECT rollout_agg(i, i, 1, i, 1, CASE i WHEN 1 THEN 1 END, NULL, NULL, NULL, NULL, CASE i WHEN 2 THEN -1 END) g FROM generate_series(1, 2) i) x, distances(g) d;
+SELECT d.state, d.distance FROM (SELECT rollout_agg(i, i, 1, i, 1, CASE i WHEN 1 THEN 1 END, NULL, NULL, NULL, NULL, CASE i WHEN 2 THEN -1 END) g FROM generate_series(1, 2) i) x, graph_nodes(g) d;
 SELECT d.* FROM hand, graph_edges(g, discount => 1.1) d;
 SELECT d.* FROM hand, graph_edges(g, convention => 'papers') d;
 SELECT d.* FROM hand, graph_nodes(g, 'NaN') d;

@@ -35,7 +35,7 @@ FROM expected e JOIN groups USING (name), graphgpo(g, convention => e.convention
 SELECT step_id, distance, next_distance FROM groups, graphgpo(g) WHERE name = 'short';
 SELECT min(a.distance), max(a.next_distance), sum(abs(a.advantage)) FROM groups, graphgpo(g) a WHERE name = 'failed';
 
--- Random graphs with costs: conventions, weights and options against plain SQL over distances().
+-- Random graphs with costs: conventions, weights and options against plain SQL over graph_nodes().
 CREATE TABLE s AS
 SELECT k AS grp, r AS rollout, t AS no, (k * 1000 + r * 20 + t)::bigint AS id, CASE WHEN h % 13 > 0 THEN h % (3 + k % 5) END AS state,
 	CASE WHEN k % 2 = 0 AND h % 3 > 0 THEN (1 + h / 7 % 8) / 4.0 END AS cost,
@@ -47,7 +47,7 @@ CREATE TABLE folded AS
 SELECT grp, rollout_agg(id, rollout, no, state, no, reward, NULL, CASE WHEN last AND rollout % 2 = 0 THEN 1 END, NULL, NULL, cost) AS g FROM s GROUP BY grp;
 CREATE TABLE judged AS
 SELECT grp, rollout, sum(reward) AS total, sum(reward) > 0.75 AS success, count(*) AS n FROM s GROUP BY 1, 2 HAVING count(reward) > 0;
-CREATE TABLE known AS SELECT grp, d.* FROM folded, distances(g, success_above => 0.75) d WHERE state IS NOT NULL;
+CREATE TABLE known AS SELECT grp, d.state, d.distance FROM folded, graph_nodes(g, success_above => 0.75) d WHERE state IS NOT NULL;
 CREATE TABLE edge AS
 SELECT s.grp, s.id, coalesce(s.state, s.id + 100000) AS node, coalesce(s.cost, 1) AS c, j.total, j.n,
 	CASE WHEN s.last THEN CASE WHEN j.success THEN 0 ELSE e.distance END ELSE n.distance END AS next_distance

@@ -26,11 +26,6 @@ SELECT step_id, n_state, n_action, round((q * 9)::numeric, 9) AS q_9, round((v *
 FROM pair, rtmc(g, gamma => 0.5, history => h, decay => 0.5) WHERE step_id IN (10, 20);
 -- start_value: (0 + 0 + 1/2 + 1/4) / 2.75, the same here; of first steps that are worth more it is not
 SELECT step_id, round(v::numeric, 9) AS v, round(((0.25 + 2 * 3 / 11.0) / 5.25)::numeric, 9) AS expected FROM pair, rtmc(g, gamma => 0.5, prior_mean => 'start_value', history => h, decay => 0.5) WHERE step_id = 10;
--- What the history adds: two judged rollouts of a step each; the group's both states; the actions of steps 10 and 20
-SELECT o.* FROM pair, history_overlap(g, h) o;
-SELECT o.* FROM pair, history_overlap(h, g) o;
-SELECT o.* FROM pair, history_overlap(g, g) o;
-SELECT count(*) FROM pair, history_overlap(g, NULL);
 
 -- Without a history, or with one of no rollouts, nobody needs policies; so without decay.
 CREATE TABLE plain AS SELECT rollout_agg(i, i % 4, i / 4, i % 3, i % 2, (i % 5)::float8) AS g, (SELECT rollout_agg(1, 1, 1, 1, 1, 1) FROM generate_series(1, 0)) AS nothing
@@ -197,7 +192,6 @@ SELECT count(*), count(advantage) AS known FROM unknown, batch_td(g_of_none, his
 SELECT count(*) FROM walks, rtmc(g, history => by_turn(h)) a;
 \set VERBOSITY default
 SELECT count(*) FROM walks, batch_td(by_turn(g), history => by_turn(h, 'set'), gamma => 0.9, prior => 0) a;
-SELECT count(*) FROM walks, history_overlap(g, by_turn(h)) a;
 \set VERBOSITY terse
 SELECT count(*) FROM walks, rtmc(g, history => h, decay => 0) a;
 SELECT count(*) FROM walks, rtmc(g, history => h, decay => 1.5) a;

@@ -45,7 +45,7 @@ BEGIN
 END
 $$;
 SELECT f.function, b.outcome AS does_not
-FROM scan_functions f, pg_temp.by_both_scans(format('SELECT g, a.* FROM scan_groups, %s(rollouts%s) a', f.function, CASE f.function::text WHEN 'history_overlap' THEN ', rollouts'
+FROM scan_functions f, pg_temp.by_both_scans(format('SELECT g, a.* FROM scan_groups, %s(rollouts%s) a', f.function, CASE f.function::text
 	WHEN 'stepadv_internal.preference_pairs' THEN ', ''rtmc'', 1, NULL, NULL, ''success_rate'', 0, 0, 1, 0' WHEN 'stepadv_internal.left_out' THEN ', 3, 1' END)) b (outcome)
 WHERE b.outcome !~ '^[1-9][0-9]* rows, from columns$';
 
