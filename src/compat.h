@@ -157,6 +157,7 @@
 
 /* Which columns of a table a query reads: 16 keeps that apart from the table's entry. */
 #if PG_VERSION_NUM >= 160000
+#include "parser/parse_relation.h"
 #define columns_read(query, rte) \
 	((rte)->perminfoindex == 0 ? NULL : getRTEPermissionInfo((query)->rteperminfos, rte)->selectedCols)
 #else
