@@ -290,8 +290,8 @@ BEGIN
 		query := stepadv_internal.digest_query(a, made, parts);
 	ELSE
 		not_kept.folded := NULL;
-		query := format('SELECT c.* FROM %1$s c WHERE c.%4$I IS NOT NULL UNION ALL SELECT %7$s FROM (SELECT DISTINCT '
-			'%2$s FROM %1$s c WHERE c.%4$I IS NULL) c(%5$s)'
+		query := format('SELECT c.* FROM %1$s c WHERE c.%4$I IS NOT NULL AND %9$s UNION ALL SELECT %7$s FROM ('
+			'SELECT DISTINCT %2$s FROM %1$s c WHERE c.%4$I IS NULL) c(%5$s)'
 				' CROSS JOIN LATERAL (SELECT f.* FROM (%3$s) f(%8$s, digest) WHERE %6$s OFFSET 0) f',
 			stepadv_internal.relation_name((a).digests),
 				stepadv_internal.list(stepadv_internal.group_columns((a).digests, (a).n_group_columns), 'c.%1$I'::text,
@@ -304,7 +304,8 @@ BEGIN
 					' AND ' ORDER BY k.attnum)
 				FROM pg_attribute k WHERE k.attrelid = (a).digests AND k.attnum BETWEEN 1 AND (a).n_group_columns),
 			-- Conditions on the group go below by the key.
-			regexp_replace(regexp_replace(names, '\mk', 'c.k', 'g'), '\md', 'f.d', 'g') || ', f.digest', names);
+			regexp_replace(regexp_replace(names, '\mk', 'c.k', 'g'), '\md', 'f.d', 'g') || ', f.digest', names,
+			stepadv_internal.kept_condition((a).fresh_digests));
 	END IF;
 	RETURN format('(SELECT %s%s, x.digest FROM (%s) x(%s, digest)) d', (SELECT string_agg(format('x.k%1$s', i), ', '
 		ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),

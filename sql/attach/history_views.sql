@@ -224,9 +224,10 @@ DECLARE
 	rows_view CONSTANT regclass := stepadv_internal.rows_for(a, reads);
 BEGIN
 	IF (a).folded IS NOT NULL THEN
-		RETURN format('(SELECT c.rollouts AS %s FROM %s c WHERE %s) g', stepadv_internal.value_name(a),
+		RETURN format('(SELECT c.rollouts AS %s FROM %s c WHERE %s AND %s) g', stepadv_internal.value_name(a),
 			stepadv_internal.relation_name((a).folded),
-			stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns));
+			stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns),
+			stepadv_internal.kept_condition((a).fresh));
 	END IF;
 	RETURN stepadv_internal.fold(a, reads, format('(SELECT x.* FROM %s x WHERE %s)',
 		stepadv_internal.relation_name(rows_view),

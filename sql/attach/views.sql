@@ -218,6 +218,28 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.available_roles(stepadv_internal.attached) IS
 'part of attach: the roles that functions can read';
 
+-- What is kept is read by this condition: src/upkeep/rights.c.
+CREATE FUNCTION stepadv_internal.may_read_kept_support(internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_may_read_kept_support';
+COMMENT ON FUNCTION stepadv_internal.may_read_kept_support(internal) IS
+'tells the planner that may_read_kept leaves out no row';
+
+CREATE FUNCTION stepadv_internal.may_read_kept(view regclass) RETURNS boolean
+LANGUAGE c STABLE STRICT PARALLEL SAFE SUPPORT stepadv_internal.may_read_kept_support
+AS 'MODULE_PATHNAME', 'stepadv_may_read_kept';
+COMMENT ON FUNCTION stepadv_internal.may_read_kept(regclass) IS
+'condition of kept tables: true if the current user may read the columns of the tables below the view, row security '
+'does not apply to them there, and what is kept is not stale; otherwise an error';
+
+CREATE FUNCTION stepadv_internal.kept_condition(fresh regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('stepadv_internal.may_read_kept(%L::pg_catalog.regclass)', stepadv_internal.relation_name(fresh))
+$$;
+COMMENT ON FUNCTION stepadv_internal.kept_condition(regclass) IS
+'part of attach: the condition, an error unless it is true, that who asks may read kept groups and they are not stale';
+
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
 -- adapter's, with further columns that divide the groups.
@@ -243,11 +265,12 @@ DECLARE
 BEGIN
 	-- A value that is kept has every role that any function reads.
 	IF (a).folded IS NOT NULL AND over IS NULL THEN
-		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c) g',
+		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c WHERE %s) g',
 			(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept,
 				name, i)),
-			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded));
+			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded),
+			stepadv_internal.kept_condition((a).fresh));
 	END IF;
 	IF by_turn IS NOT NULL THEN
 		reads := reads || 'turn'::text;

@@ -5,109 +5,92 @@
 -- when the groups were folded: src/upkeep/read_below.c.
 
 CREATE FUNCTION stepadv_internal.read_below(views regclass[])
-RETURNS TABLE (kind text, object oid, definition bigint, members oid[], name text)
+RETURNS TABLE (kind text, object oid, definition bigint, name text)
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_read_below';
 COMMENT ON FUNCTION stepadv_internal.read_below(regclass[]) IS
-'what is below views: tables with partitions or children, views, functions, labels of enums, with hashes of their '
-'definitions; unknown: a function whose reads are not known; unwatched: a table that a function reads; changing: '
-'what gives another result each time';
+'what is below views: tables and each partition or child (part), views, functions, labels of enums, with hashes of '
+'their definitions; changing: what does not give the same each time, in which view';
 
--- The definition by names, which a dump takes to another database.
-CREATE FUNCTION stepadv_internal.definition_text(kind text, object oid, members oid[], name text) RETURNS text
+-- The same with the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
+-- here: as it is known in this database; anywhere: by names, which a dump takes to another.
+CREATE FUNCTION stepadv_internal.below(views regclass[], attachment regclass)
+RETURNS TABLE (kind text, object oid, here text, anywhere text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE definition_text.kind
-		WHEN 'place' THEN ''
-		WHEN 'table' THEN (SELECT string_agg(n.name, ', ' ORDER BY n.name COLLATE "C")
-			FROM unnest(definition_text.members) m
-			CROSS JOIN LATERAL stepadv_internal.relation_name(m::regclass) n(name))
-		WHEN 'view' THEN pg_get_viewdef(definition_text.object)
-		WHEN 'label' THEN concat_ws(' ', format_type(definition_text.object, NULL), definition_text.name)
-		ELSE coalesce((SELECT ROW(g.aggtransfn, g.aggfinalfn, g.agginitval)::text
-			FROM pg_aggregate g WHERE g.aggfnoid = definition_text.object),
-			pg_get_functiondef(definition_text.object)) END
+	SELECT b.kind, b.object, concat_ws(' ', b.kind, b.definition), CASE b.kind
+			WHEN 'place' THEN ''
+			WHEN 'view' THEN pg_get_viewdef(b.object)
+			WHEN 'label' THEN concat_ws(' ', format_type(b.object, NULL), b.name)
+			WHEN 'function' THEN coalesce((SELECT ROW(g.aggtransfn, g.aggfinalfn, g.agginitval)::text
+				FROM pg_aggregate g WHERE g.aggfnoid = b.object), pg_get_functiondef(b.object))
+			ELSE stepadv_internal.relation_name(b.object::regclass) END
+	FROM stepadv_internal.read_below(array_remove(below.views, NULL)) b WHERE b.definition IS NOT NULL
+	UNION ALL
+	SELECT 'triggers', k.relation, concat_ws(' ', 'triggers', k.relation::oid,
+		md5(string_agg(concat_ws(' ', k.trigger, t.xmin), ', ' ORDER BY k.trigger, k.event))), ''
+	FROM stepadv_internal.kept_triggers(below.attachment) k JOIN pg_trigger t ON t.oid = k.trigger
+	GROUP BY k.relation
 $$;
-COMMENT ON FUNCTION stepadv_internal.definition_text(text, oid, oid[], text) IS
-'how something below views is defined, by names';
+COMMENT ON FUNCTION stepadv_internal.below(regclass[], regclass) IS
+'what groups are folded from, and the triggers of the attachment, as folded_from notes it';
 
-CREATE FUNCTION stepadv_internal.folded_from(views regclass[]) RETURNS jsonb
+CREATE FUNCTION stepadv_internal.folded_from(views regclass[], attachment regclass) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT jsonb_agg(jsonb_build_object('here', b.definition::text,
-		'anywhere', md5(stepadv_internal.definition_text(b.kind, b.object, b.members, b.name))))
-	FROM stepadv_internal.read_below(array_remove(views, NULL)) b WHERE b.definition IS NOT NULL
+	SELECT jsonb_agg(jsonb_build_object('here', b.here, 'anywhere', md5(b.anywhere)))
+	FROM stepadv_internal.below(folded_from.views, folded_from.attachment) b
 $$;
-COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[]) IS
+COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[], regclass) IS
 'part of maintain and refresh: what the groups are folded from, to be compared by changed_since';
 
--- Without a lock on anything: what is there now and was not noted. What was noted and is there no more was in
--- something that was replaced, or is a label.
-CREATE FUNCTION stepadv_internal.changed_since(views regclass[], noted jsonb) RETURNS SETOF text
+-- Without a lock on anything. Of tables, views and functions what is there now and was not noted: what was noted and
+-- is there no more was in something that was replaced. Of partitions, triggers and labels also the reverse, and a
+-- partition that has no row changes nothing: it is none yet.
+CREATE FUNCTION stepadv_internal.changed_since(views regclass[], attachment regclass, noted jsonb) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN QUERY WITH was AS MATERIALIZED (
-		SELECT n.e ->> 'here' AS definition FROM jsonb_path_query(changed_since.noted, 'lax $[*]') n(e)
+		SELECT n.e ->> 'here' AS here FROM jsonb_path_query(changed_since.noted, 'lax $[*]') n(e)
 		WHERE n.e ->> 'here' IS NOT NULL
 	), below AS MATERIALIZED (
-		SELECT b.kind, b.object, b.definition::text AS definition
-		FROM stepadv_internal.read_below(array_remove(changed_since.views, NULL)) b WHERE b.definition IS NOT NULL
-	), other AS (
+		SELECT b.kind, b.object, b.here FROM stepadv_internal.below(changed_since.views, changed_since.attachment) b
+	), came AS (
 		SELECT b.kind, b.object FROM below b
-		WHERE b.kind <> 'label' AND b.definition NOT IN (SELECT w.definition FROM was w)
+		WHERE b.here NOT IN (SELECT w.here FROM was w) AND b.kind NOT IN ('label', 'triggers')
+			AND NOT (b.kind = 'part' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = b.object
+				AND c.relkind IN ('r', 'p') AND pg_relation_size(c.oid) = 0))
+	), went AS (
+		SELECT k.kind, CASE k.kind WHEN 'triggers' THEN split_part(w.here, ' ', 2)::oid END AS relation
+		FROM was w CROSS JOIN LATERAL split_part(w.here, ' ', 1) k(kind)
+		WHERE w.here NOT IN (SELECT b.here FROM below b)
 	), same AS (
-		SELECT NOT EXISTS (SELECT FROM other o WHERE o.kind = 'place') AS place
+		SELECT NOT EXISTS (SELECT FROM came c WHERE c.kind = 'place') AS place
 	)
-	SELECT format(CASE o.kind
-			WHEN 'table' THEN 'partitions or children of %s were attached, detached, made or dropped since'
-			ELSE o.kind || ' %s was replaced since' END,
-		CASE o.kind WHEN 'function' THEN o.object::regprocedure::text
-			ELSE stepadv_internal.relation_name(o.object::regclass) END)
-	FROM other o, same s WHERE s.place
+	SELECT format(CASE c.kind WHEN 'part' THEN 'partition or child %s was attached or written since'
+			ELSE c.kind || ' %s was replaced since' END,
+		CASE c.kind WHEN 'function' THEN c.object::regprocedure::text
+			ELSE stepadv_internal.relation_name(c.object::regclass) END)
+	FROM came c, same s WHERE s.place
 	UNION ALL
-	SELECT 'labels of an enum that they are known by were renamed since'
-	WHERE NOT EXISTS (SELECT FROM other)
-		AND EXISTS (SELECT FROM was w WHERE w.definition NOT IN (SELECT b.definition FROM below b))
+	SELECT DISTINCT CASE w.kind WHEN 'part' THEN 'partitions or children were detached or dropped since'
+			WHEN 'label' THEN 'labels of an enum that they are known by were renamed since'
+			ELSE format('triggers of %s were disabled, enabled, dropped or made since',
+				stepadv_internal.relation_name(w.relation::regclass)) END
+	FROM went w, same s
+	WHERE s.place AND (w.kind = 'part' OR w.kind = 'triggers' AND EXISTS (
+			SELECT FROM below b WHERE b.kind IN ('table', 'part') AND b.object = w.relation)
+		OR w.kind = 'label' AND NOT EXISTS (SELECT FROM came))
 	UNION ALL
 	SELECT NULL FROM same s WHERE NOT s.place;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.changed_since(regclass[], jsonb) IS
+COMMENT ON FUNCTION stepadv_internal.changed_since(regclass[], regclass, jsonb) IS
 'part of maintained and refresh: what has become another since folded_from noted it; none: nothing; NULL: unknown, '
 'it was noted elsewhere, before a dump';
-
--- The same by names, where numbers are others.
-CREATE FUNCTION stepadv_internal.is_same_by_names(views regclass[], noted jsonb) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT ARRAY(SELECT DISTINCT n.e ->> 'anywhere'
-			FROM jsonb_path_query(is_same_by_names.noted, 'lax $[*]') n(e) ORDER BY 1)
-		= ARRAY(SELECT DISTINCT md5(stepadv_internal.definition_text(b.kind, b.object, b.members, b.name))
-			FROM stepadv_internal.read_below(array_remove(is_same_by_names.views, NULL)) b
-			WHERE b.definition IS NOT NULL ORDER BY 1)
-$$;
-COMMENT ON FUNCTION stepadv_internal.is_same_by_names(regclass[], jsonb) IS
-'part of refresh: whether what folded_from noted, perhaps in another database, is what is below the views';
-
--- What nobody can tell of.
-CREATE FUNCTION stepadv_internal.unknown_below(views regclass[]) RETURNS SETOF text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN QUERY SELECT DISTINCT CASE b.kind WHEN 'unknown' THEN format('what function %I reads is not known', b.name)
-		ELSE format('function %I reads %s, whose changes are not seen', b.name,
-			stepadv_internal.relation_name(b.object::regclass)) END
-	FROM stepadv_internal.read_below(array_remove(unknown_below.views, NULL)) b
-	WHERE b.kind IN ('unknown', 'unwatched');
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.unknown_below(regclass[]) IS
-'part of maintained: what functions below views read, which triggers do not see';
 
 -- A value that is kept must be the one that any later fold gives.
 CREATE FUNCTION stepadv_internal.refuse_changing(source regclass, views regclass[]) RETURNS void
@@ -117,27 +100,37 @@ AS $$
 DECLARE
 	found record;
 BEGIN
-	SELECT b.name, stepadv_internal.relation_name(b.object::regclass) AS view,
+	SELECT b.kind, b.name, stepadv_internal.relation_name(b.object::regclass) AS relation,
 		b.name ~ '\)$' AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace
 			AND p.proname = rtrim(b.name, '()') AND p.provolatile = 's') AS is_function INTO found
 	FROM stepadv_internal.read_below(array_remove(refuse_changing.views, NULL)) b
-	WHERE b.kind = 'changing' ORDER BY b.name LIMIT 1;
+	WHERE b.kind IN ('changing', 'setting', 'unknown', 'unwatched') ORDER BY b.kind, b.name LIMIT 1;
 	IF found.name IS NULL THEN
 		RETURN;
 	END IF;
-	RAISE EXCEPTION 'cannot maintain groups of %: % gives another result each time that it is read', source, found.name
-		USING ERRCODE = 'feature_not_supported', DETAIL = format('View %s reads it.', found.view),
-			HINT = 'Store the result in a column of the table' || CASE WHEN found.is_function
-				THEN '; where a function of your own gives the same for the same arguments, declare it IMMUTABLE.'
-				ELSE ', or ask for it in queries over the views of attach.' END;
+	RAISE EXCEPTION 'cannot maintain groups of %: %', source, format(CASE found.kind
+			WHEN 'changing' THEN '%s gives another result each time that it is read'
+			WHEN 'setting' THEN '%s depends on settings of the session'
+			WHEN 'unknown' THEN 'what function %s reads is not known, as it is STABLE'
+			ELSE 'function %s reads %s, whose changes are not seen' END, found.name, found.relation)
+		USING ERRCODE = 'feature_not_supported', DETAIL = CASE WHEN found.kind <> 'unwatched'
+			THEN format('View %s reads it.', found.relation) ELSE 'A statement that writes that table tells nobody.' END,
+			HINT = CASE WHEN found.kind = 'setting'
+				THEN 'Name the time zone, as in AT TIME ZONE ''UTC'', or store the result in a column of the table.'
+				WHEN found.kind = 'unwatched' THEN 'Let the source itself read that table.'
+				WHEN found.is_function THEN 'Store the result in a column of the table; where a function of your own '
+					'gives the same for the same arguments, declare it IMMUTABLE.'
+				ELSE 'Store the result in a column of the table, or ask for it in queries over the views of attach.'
+				END;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_changing(regclass, regclass[]) IS
-'part of maintain: error if what is folded changes without being written';
+'part of maintain and refresh: error if what is folded changes without being written, or depends on who folds it';
 
 -- ---- Of an attachment
 
--- What is there is noted before it is folded: what becomes another meanwhile is found later.
+-- What is there is noted before it is folded: what becomes another meanwhile is found later. Triggers come first: where
+-- a partition was empty, it still is when nobody can write into it unseen.
 CREATE FUNCTION stepadv_internal.must_fold_all(attachment regclass, is_asked boolean) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -145,22 +138,34 @@ AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	views CONSTANT regclass[] := ARRAY[(a).fresh, (a).fresh_digests];
-	changes CONSTANT text[] := ARRAY(SELECT * FROM stepadv_internal.changed_since(views, (a).folded_from));
+	noted jsonb := stepadv_internal.folded_from(views, attachment);
+	changes text[];
 	result boolean := is_asked;
 BEGIN
-	IF changes <> '{}' AND NOT result THEN
-		result := changes <> '{NULL}' OR NOT stepadv_internal.is_same_by_names(views, (a).folded_from);
+	IF noted IS NOT DISTINCT FROM (a).folded_from AND NOT result THEN
+		RETURN false;
 	END IF;
-	IF changes <> '{}' OR result THEN
-		EXECUTE format('UPDATE %s SET folded_from = $1', stepadv_internal.relation_name(attachment))
-			USING stepadv_internal.folded_from(views);
+	PERFORM stepadv_internal.refuse_changing((a).source, views);
+	IF (a).watermark IS NULL THEN
+		PERFORM stepadv_internal.make_triggers(attachment);
 	END IF;
+	changes := ARRAY(SELECT * FROM stepadv_internal.changed_since(views, attachment, (a).folded_from));
+	noted := stepadv_internal.folded_from(views, attachment);
+	IF changes = '{NULL}' THEN
+		-- As it is by names, in a restored database.
+		result := result OR ARRAY(SELECT DISTINCT n.e ->> 'anywhere'
+				FROM jsonb_path_query((a).folded_from, 'lax $[*]') n(e) ORDER BY 1)
+			<> ARRAY(SELECT DISTINCT n.e ->> 'anywhere' FROM jsonb_path_query(noted, 'lax $[*]') n(e) ORDER BY 1);
+	ELSE
+		result := result OR changes <> '{}';
+	END IF;
+	EXECUTE format('UPDATE %s SET folded_from = $1', stepadv_internal.relation_name(attachment)) USING noted;
 	RETURN result;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.must_fold_all(regclass, boolean) IS
 'part of maintain and refresh: whether all groups are to be folded, as is asked or because what they were folded '
-'from is another now, which is noted';
+'from is another now, which is noted; makes triggers that are missing';
 
 -- By a writer, before groups are folded from what is another than was noted: nothing is known of them then, also
 -- when it is as it was again.
@@ -172,7 +177,8 @@ DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 BEGIN
 	IF (a).folded_from <> '[]' AND EXISTS (
-		SELECT FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], (a).folded_from) c(what)
+		SELECT FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], attachment, (a).folded_from)
+			c(what)
 		WHERE c.what IS NOT NULL)
 	THEN
 		-- What refresh has noted meanwhile stays.
@@ -184,3 +190,40 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.note_changes(regclass) IS
 'part of keep_groups: forgets what groups were folded from where it is another now';
+
+CREATE FUNCTION stepadv_internal.staleness_of_kept(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('groups of %s ', stepadv_internal.relation_name((a).source)) || CASE
+		WHEN count(c.what) > 0 THEN 'are stale: ' || string_agg(c.what, '; ' ORDER BY c.what)
+		WHEN count(*) > 0 THEN 'may be stale: what they were folded from is not known, as after a restore or when it '
+			'changed under writers' END
+	FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], (a).attachment, (a).folded_from) c(what)
+	WHERE (a).fresh IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.staleness_of_kept(stepadv_internal.attached) IS
+'part of maintained: what the groups were folded from that is another now, or that it cannot be known; NULL: nothing';
+
+-- What readers are told. By refresh groups are as of then, and so is what they were folded from.
+CREATE FUNCTION stepadv_internal.staleness_for_readers(fresh regclass)
+RETURNS TABLE (problem text, hint text, empty regclass)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	a stepadv_internal.attached;
+BEGIN
+	SELECT k.* INTO a FROM pg_class c CROSS JOIN LATERAL stepadv_internal.attachments(c.relowner, NULL::regclass) k
+	WHERE c.oid = staleness_for_readers.fresh AND c.oid IN (k.fresh, k.fresh_digests) AND k.kept = 'triggers';
+	RETURN QUERY SELECT stepadv_internal.staleness_of_kept(a), format('Call refresh(%L), which folds them again '
+		'unless nothing has changed.', stepadv_internal.relation_name(a.source)), NULL::regclass;
+	RETURN QUERY SELECT NULL::text, NULL::text, b.object::regclass
+	FROM stepadv_internal.read_below(array_remove(ARRAY[a.fresh, a.fresh_digests], NULL)) b
+	WHERE b.kind = 'part' AND concat_ws(' ', b.kind, b.definition) NOT IN (
+		SELECT n.e ->> 'here' FROM jsonb_path_query(a.folded_from, 'lax $[*]') n(e));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.staleness_for_readers(regclass) IS
+'part of may_read_kept: why groups that triggers keep are stale, by the view that they were folded by; problem NULL: '
+'they are not, as long as partitions that came stay empty, each in a row';

@@ -66,18 +66,6 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_has_group_
 COMMENT ON FUNCTION stepadv_internal.has_group_index(regclass, smallint[]) IS
 'whether an index of a table begins with these columns, in any order';
 
-CREATE FUNCTION stepadv_internal.may_read_kept_support(internal) RETURNS internal
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_may_read_kept_support';
-COMMENT ON FUNCTION stepadv_internal.may_read_kept_support(internal) IS
-'tells the planner that may_read_kept leaves out no row';
-
-CREATE FUNCTION stepadv_internal.may_read_kept(view regclass) RETURNS boolean
-LANGUAGE c STABLE STRICT PARALLEL SAFE SUPPORT stepadv_internal.may_read_kept_support
-AS 'MODULE_PATHNAME', 'stepadv_may_read_kept';
-COMMENT ON FUNCTION stepadv_internal.may_read_kept(regclass) IS
-'policy of kept tables: true if the current user may read the columns of the tables below the view, and row security '
-'does not apply to them there; otherwise an error';
-
 -- Who made a row and when is not known: src/upkeep/transactions.c.
 CREATE FUNCTION stepadv_internal.oldest_transaction() RETURNS timestamptz
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stepadv_oldest_transaction';

@@ -194,7 +194,9 @@ BEGIN
 	not_kept.folded := NULL;
 	fresh := format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(not_kept, methods, parts), list);
 	IF NOT stepadv_internal.is_divided(a) THEN
-		made := format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(a, methods, parts), list);
+		-- What keeps them reads it, and what compares them.
+		made := format('SELECT q.* FROM (%s) q(%s)', replace(stepadv_internal.digest_query(a, methods, parts),
+			' WHERE ' || stepadv_internal.kept_condition((a).fresh), ''), list);
 	END IF;
 END
 $$;

@@ -117,11 +117,7 @@ BEGIN
 	PERFORM stepadv_internal.refuse_texts(stepadv_internal.known(meant));
 	PERFORM stepadv_internal.make_kept(meant, maintain.how, maintain.watermark, maintain.overlap);
 	a := stepadv_internal.known(meant);
-	PERFORM stepadv_internal.refuse_changing(a.source, ARRAY[a.fresh, a.fresh_digests]);
-	IF maintain.watermark IS NULL THEN
-		-- From here on no change is missed: making a trigger waits for writers.
-		PERFORM stepadv_internal.make_triggers(meant);
-	END IF;
+	-- From the triggers on, which it makes, no change is missed: that waits for writers.
 	PERFORM stepadv_internal.bring_up(meant, stepadv_internal.must_fold_all(meant, true));
 	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.seen, a.digests));
 	PERFORM stepadv_internal.make_views(meant, NULL::text[]);
@@ -231,12 +227,9 @@ SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
-	all_groups CONSTANT boolean := stepadv_internal.must_fold_all(attachment, everything);
 BEGIN
-	IF all_groups AND (a).watermark IS NULL THEN
-		PERFORM stepadv_internal.make_triggers(refresh_kept_as_owner.attachment);
-	END IF;
-	RETURN stepadv_internal.bring_up(refresh_kept_as_owner.attachment, all_groups);
+	RETURN stepadv_internal.bring_up(refresh_kept_as_owner.attachment,
+		stepadv_internal.must_fold_all(refresh_kept_as_owner.attachment, everything));
 EXCEPTION WHEN data_exception OR cardinality_violation THEN
 	IF (a).changed IS NOT NULL THEN
 		-- The list of those that were found went with the rest.

@@ -2,16 +2,19 @@
  * read_below.c
  *		read_below(views): what kept groups were folded from, so that it can be
  *		compared later: the tables below views with their partitions or children, the
- *		definitions of views, functions and enums, and what of it cannot be known.
+ *		definitions of views, functions and enums, and what must not be kept.
  *
  * Changes of rows are seen by triggers; this is for what fires none: DROP, DETACH and
  * ATTACH of a partition, CREATE OR REPLACE of a view or a function.  Like lineage.c it
  * reads the stored queries, without a lock on anything.  A column of a view that
  * nobody reads is passed over, but the view's definition is one, with all its columns.
  *
- * Of a function with a parsed body (BEGIN ATOMIC) what it calls is looked at, too; of
- * others what they say they are is believed: IMMUTABLE ones depend on nothing else.
- * Functions of the server and of extensions are known by their names alone.
+ * What is kept must be what anybody would fold at any time, as in an index on an
+ * expression: of functions that are not IMMUTABLE only those of the server are
+ * taken that are STABLE for the sake of other types than they are given (what makes a
+ * text of anything), and functions whose parsed body (BEGIN ATOMIC) has nothing but
+ * that.  What a function says it is is believed.  Functions of the server and of
+ * extensions are known by their names alone.
  */
 #include "postgres.h"
 
@@ -24,7 +27,6 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -33,13 +35,13 @@
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
+#include "utils/typcache.h"
 
 #include "arguments.h"
 #include "attach/view_query.h"
@@ -51,11 +53,10 @@ PG_FUNCTION_INFO_V1(stepadv_read_below);
 /* Columns of the result. */
 enum
 {
-	R_KIND,						/* place, table, view, function, label; unknown, unwatched, changing */
-	R_OBJECT,					/* its OID; of unknown and changing that of the view where it is */
+	R_KIND,						/* place, table, part, view, function, label; unknown, unwatched, changing, setting */
+	R_OBJECT,					/* its OID; of what must not be kept that of the table or view where it is */
 	R_DEFINITION,				/* hash, of this database alone */
-	R_MEMBERS,					/* of a table: itself and its partitions or children */
-	R_NAME,						/* of a label, and of the last three of a function, or of what changes */
+	R_NAME,						/* of a label, and of what must not be kept */
 	N_COLUMNS
 };
 
@@ -75,6 +76,8 @@ typedef struct Walk
 	Oid			place;			/* the view whose query this is, or calls this */
 	Oid			function;		/* whose body this is part of */
 	Query	   *query;			/* the innermost */
+	Node	   *node;			/* whose functions are looked at */
+	Oid			own;			/* this extension, whose functions do not depend on settings */
 } Walk;
 
 static bool walk_node(Node *node, void *context);
@@ -85,10 +88,10 @@ static bool walk_node(Node *node, void *context);
  */
 
 static void
-give(Walk *walk, const char *kind, Oid object, uint64 definition, Datum members, const char *name)
+give(Walk *walk, const char *kind, Oid object, uint64 definition, const char *name)
 {
-	Datum		values[N_COLUMNS] = {CStringGetTextDatum(kind), ObjectIdGetDatum(object), Int64GetDatum((int64) definition), members};
-	bool		nulls[N_COLUMNS] = {false, false, definition == 0, members == (Datum) 0, name == NULL};
+	Datum		values[N_COLUMNS] = {CStringGetTextDatum(kind), ObjectIdGetDatum(object), Int64GetDatum((int64) definition)};
+	bool		nulls[N_COLUMNS] = {false, false, definition == 0, name == NULL};
 
 	if (name != NULL)
 		values[R_NAME] = CStringGetTextDatum(name);
@@ -192,33 +195,25 @@ hash_parents(uint64 hash, Oid relation)
 	return hash;
 }
 
+/* A table's partitions or children are looked at where they are read. */
 static void
 walk_table(Walk *walk, Oid table, bool with_children)
 {
-	List	   *members;
-	Datum	   *oids;
 	ListCell   *cell;
-	int			n = 0;
-	uint64		hash = 0;
 
 	if (OidIsValid(walk->function))
-		give(walk, "unwatched", table, 0, (Datum) 0, get_func_name(walk->function));
-	if (first_sight(walk, RelationRelationId, table) == NULL)
+		give(walk, "unwatched", table, 0, psprintf("%s()", get_func_name(walk->function)));
+	if (first_sight(walk, RelationRelationId, table) != NULL)
+		give(walk, "table", table, hash_number(0, table) | 1, NULL);
+	if (!with_children || first_sight(walk, InheritsRelationId, table) == NULL)
 		return;
-	members = with_children ? find_all_inheritors(table, NoLock, NULL) : list_make1_oid(table);
-	list_sort(members, list_oid_cmp);
-	oids = palloc(list_length(members) * sizeof(Datum));
-	foreach(cell, members)
+	foreach(cell, find_all_inheritors(table, NoLock, NULL))
 	{
-		Oid			member = lfirst_oid(cell);
+		Oid			part = lfirst_oid(cell);
 
-		oids[n++] = ObjectIdGetDatum(member);
-		hash = hash_number(hash, member);
-		if (member != table)
-			hash = hash_parents(hash, member);
+		if (part != table)
+			give(walk, "part", part, hash_parents(hash_number(0, part), part) | 1, NULL);
 	}
-	give(walk, "table", table, hash | 1,
-		 PointerGetDatum(construct_array(oids, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT)), NULL);
 }
 
 /* ----------
@@ -267,12 +262,6 @@ walk_body(Walk *walk, Oid function, char *body)
 	walk->seen = inner.seen;
 }
 
-static bool
-is_trusted_language(Oid language)
-{
-	return language == INTERNALlanguageId || language == ClanguageId;
-}
-
 static bool walk_function(Oid function, void *context);
 
 static uint64
@@ -300,19 +289,143 @@ hash_aggregate(Walk *walk, Oid function, uint64 hash)
 
 /* The server's that say the time, who asks or what is set: stable within a statement, and no longer. */
 static bool
-depends_on_session(const FormData_pg_proc *proc)
+says_what_is_now(const FormData_pg_proc *proc)
 {
-	static const char *const names[] = {"age", "current_setting", "current_schemas", "pg_has_role", "row_security_active"};
+	static const char *const names[] = {"age", "current_", "has_", "pg_", "row_security_active"};
 	const char *name = NameStr(proc->proname);
 
-	if (proc->oid >= FirstNormalObjectId || proc->provolatile != PROVOLATILE_STABLE)
-		return false;
 	if (proc->pronargs == 0)
 		return strcmp(name, "current_database") != 0 && strncmp(name, "json", strlen("json")) != 0;
 	for (int i = 0; i < lengthof(names); i++)
-		if (strcmp(name, names[i]) == 0)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
 			return true;
-	return strncmp(name, "has_", strlen("has_")) == 0;	/* has_table_privilege and its like */
+	return false;
+}
+
+/* Whether settings of the session have no part in a value's text: not times, whose text they shape. */
+static bool
+is_plain(Oid type)
+{
+	TupleDesc	columns;
+	char		category;
+	bool		is_preferred;
+	bool		is = true;
+	static const Oid others[] = {MONEYOID, XMLOID, REGCLASSOID, REGTYPEOID, TSVECTOROID, TSQUERYOID};
+
+	type = getBaseType(type);
+	if (OidIsValid(get_element_type(type)))
+		return is_plain(get_element_type(type));
+	if (get_typtype(type) == TYPTYPE_RANGE)
+		return is_plain(get_range_subtype(type));
+	if (get_typtype(type) == TYPTYPE_COMPOSITE)
+	{
+		check_stack_depth();
+		columns = lookup_rowtype_tupdesc_copy(type, -1);
+		for (int i = 0; i < columns->natts; i++)
+			is &= TupleDescAttr(columns, i)->attisdropped || is_plain(TupleDescAttr(columns, i)->atttypid);
+		return is;
+	}
+	get_type_category_preferred(type, &category, &is_preferred);
+	for (int i = 0; i < lengthof(others); i++)
+		is &= type != others[i];
+	return is && strchr("DTP", category) == NULL;
+}
+
+static List *
+arguments_of(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_FuncExpr:
+			return ((FuncExpr *) node)->args;
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+			return ((OpExpr *) node)->args;
+		case T_ScalarArrayOpExpr:
+			return ((ScalarArrayOpExpr *) node)->args;
+		case T_WindowFunc:
+			return ((WindowFunc *) node)->args;
+		case T_Aggref:
+			return ((Aggref *) node)->args;
+		case T_CoerceViaIO:
+			return list_make1(((CoerceViaIO *) node)->arg);
+		default:
+			return NIL;
+	}
+}
+
+static Oid
+type_of(Node *argument)
+{
+	return exprType(IsA(argument, TargetEntry) ? (Node *) ((TargetEntry *) argument)->expr : argument);
+}
+
+/* A constant text among the arguments; NULL if that is none. */
+static char *
+constant_text(List *arguments, int number)
+{
+	Const	   *constant = number < list_length(arguments) ? list_nth(arguments, number) : NULL;
+
+	if (constant == NULL || !IsA(constant, Const) || constant->consttype != TEXTOID || constant->constisnull)
+		return NULL;
+	return TextDatumGetCString(constant->constvalue);
+}
+
+/* Whether a STABLE function of the server depends on settings, given these arguments. */
+static bool
+depends_on_settings(Node *node, const FormData_pg_proc *proc)
+{
+	List	   *arguments = arguments_of(node);
+	const char *name = NameStr(proc->proname);
+	char	   *text;
+	ListCell   *cell;
+
+	/* The language of names of days and months, and what stands for a decimal point. */
+	if (strcmp(name, "to_char") == 0 && type_of(linitial(arguments)) != TIMESTAMPTZOID)
+	{
+		text = constant_text(arguments, 1);
+		return text == NULL || strpbrk(text, is_plain(type_of(linitial(arguments))) ? "DGLdgl" : "Tt") != NULL;
+	}
+	if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && (text = constant_text(arguments, 0)) != NULL)
+		return pg_strcasecmp(text, "epoch") != 0;
+	if (strcmp(name, "date_trunc") == 0 && list_length(arguments) == 3)
+		return false;
+	foreach(cell, arguments)
+		if (!is_plain(type_of(lfirst(cell))))
+			return true;
+	return !is_plain(exprType(node));
+}
+
+/* As people wrote it. */
+static char *
+description(Node *node, const char *name)
+{
+	if (IsA(node, OpExpr))
+		return psprintf("operator %s of %s", get_opname(((OpExpr *) node)->opno),
+						format_type_be(exprType(linitial(((OpExpr *) node)->args))));
+	if (IsA(node, CoerceViaIO) || (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CALL &&
+								   list_length(((FuncExpr *) node)->args) == 1))
+		return psprintf("the cast of %s to %s", format_type_be(type_of(linitial(arguments_of(node)))),
+						format_type_be(exprType(node)));
+	return psprintf("%s()", name);
+}
+
+/* What is kept must not depend on when and by whom it was folded. */
+static void
+refuse_function(Walk *walk, const FormData_pg_proc *proc, Oid extension, bool has_body)
+{
+	bool		is_server = proc->oid < FirstNormalObjectId;
+	char	   *name = psprintf("%s()", NameStr(proc->proname));
+
+	if (proc->provolatile == PROVOLATILE_IMMUTABLE)
+		return;
+	if (proc->provolatile == PROVOLATILE_VOLATILE || (is_server && says_what_is_now(proc)))
+		give(walk, "changing", walk->place, 0, name);
+	else if (is_server && depends_on_settings(walk->node, proc))
+		give(walk, "setting", walk->place, 0, description(walk->node, NameStr(proc->proname)));
+	else if (!is_server && !has_body && extension != walk->own)
+		give(walk, "unknown", walk->place, 0, name);
 }
 
 /* For check_functions_in_node: goes on. */
@@ -322,27 +435,22 @@ walk_function(Oid function, void *context)
 	Walk	   *walk = context;
 	Oid			extension = function < FirstNormalObjectId ? InvalidOid : getExtensionOfObject(ProcedureRelationId, function);
 	HeapTuple	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	Form_pg_proc form;
 	char	   *body;
 	uint64		hash;
 
 	if (!HeapTupleIsValid(proc))
 		return false;
-	form = (Form_pg_proc) GETSTRUCT(proc);
 	body = text_attribute(proc, Anum_pg_proc_prosqlbody);
-	if (form->provolatile == PROVOLATILE_VOLATILE || depends_on_session(form))
-		give(walk, "changing", walk->place, 0, (Datum) 0, psprintf("%s()", NameStr(form->proname)));
+	refuse_function(walk, (Form_pg_proc) GETSTRUCT(proc), extension, body != NULL);
 	if (function >= FirstNormalObjectId && !OidIsValid(extension) && first_sight(walk, ProcedureRelationId, function) != NULL)
 	{
 		check_stack_depth();
 		hash = hash_function(proc, body);
-		if (form->prokind == PROKIND_AGGREGATE)
+		if (((Form_pg_proc) GETSTRUCT(proc))->prokind == PROKIND_AGGREGATE)
 			hash = hash_aggregate(walk, function, hash);
-		give(walk, "function", function, hash | 1, (Datum) 0, NULL);
+		give(walk, "function", function, hash | 1, NULL);
 		if (body != NULL)
 			walk_body(walk, function, body);
-		else if (form->provolatile == PROVOLATILE_STABLE && !is_trusted_language(form->prolang))
-			give(walk, "unknown", walk->place, 0, (Datum) 0, NameStr(form->proname));
 	}
 	ReleaseSysCache(proc);
 	return false;
@@ -367,7 +475,7 @@ walk_type(Walk *walk, Oid type)
 	{
 		Form_pg_enum row = (Form_pg_enum) GETSTRUCT(tuple);
 
-		give(walk, "label", type, hash_text(row->oid, NameStr(row->enumlabel)) | 1, (Datum) 0, NameStr(row->enumlabel));
+		give(walk, "label", type, hash_text(row->oid, NameStr(row->enumlabel)) | 1, NameStr(row->enumlabel));
 	}
 	systable_endscan(scan);
 	table_close(labels, AccessShareLock);
@@ -410,7 +518,7 @@ walk_view(Walk *walk, Oid view, const Bitmapset *columns)
 
 	if (seen != NULL)
 	{
-		give(walk, "view", view, hash_tree(view, view_tree(view)) | 1, (Datum) 0, NULL);
+		give(walk, "view", view, hash_tree(view, view_tree(view)) | 1, NULL);
 		seen->columns = bms_copy(columns);
 	}
 	else
@@ -438,7 +546,7 @@ walk_entry(Walk *walk, RangeTblEntry *entry)
 	if (entry->rtekind != RTE_RELATION)
 		return;
 	if (entry->tablesample != NULL)
-		give(walk, "changing", walk->place, 0, (Datum) 0, "TABLESAMPLE");
+		give(walk, "changing", walk->place, 0, "TABLESAMPLE");
 	if (get_rel_relkind(entry->relid) == RELKIND_VIEW)
 		walk_view(walk, entry->relid, columns_read(walk->query, entry));
 	else
@@ -499,9 +607,12 @@ walk_node(Node *node, void *context)
 	if (IsA(node, Query))
 		return walk_query(walk, (Query *) node);
 	if (IsA(node, SQLValueFunction) && value_function_name((SQLValueFunction *) node) != NULL)
-		give(walk, "changing", walk->place, 0, (Datum) 0, value_function_name((SQLValueFunction *) node));
+		give(walk, "changing", walk->place, 0, value_function_name((SQLValueFunction *) node));
+	if (IsA(node, XmlExpr))
+		give(walk, "setting", walk->place, 0, "XML");
 	if (IsA(node, CoerceViaIO))
 		walk_type(walk, exprType((Node *) ((CoerceViaIO *) node)->arg));
+	walk->node = node;
 	(void) check_functions_in_node(node, walk_function, walk);
 	return expression_tree_walker(node, walk_node, context);
 }
@@ -512,7 +623,8 @@ stepadv_read_below(PG_FUNCTION_ARGS)
 {
 	int			n;
 	const Oid  *views = list_argument(fcinfo, 0, "views", REGCLASSOID, &n);
-	Walk		walk = {.rows = begin_rows(fcinfo, N_COLUMNS), .desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc};
+	Walk		walk = {.rows = begin_rows(fcinfo, N_COLUMNS), .desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc,
+		.own = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid)};
 	uint64		place = GetSystemIdentifier();
 
 	for (int i = 0; i < n; i++)
@@ -526,6 +638,6 @@ stepadv_read_below(PG_FUNCTION_ARGS)
 			walk_table(&walk, views[i], true);
 	}
 	/* Where these numbers mean what they mean now: in a restored dump the views have others. */
-	give(&walk, "place", InvalidOid, place | 1, (Datum) 0, NULL);
+	give(&walk, "place", InvalidOid, place | 1, NULL);
 	return (Datum) 0;
 }

@@ -1,23 +1,32 @@
 /*
  * rights.c
- *		Who may read kept groups: whoever may read all that they are folded from.
+ *		Who may read kept groups: whoever may read all that they are folded from, as
+ *		long as that is what it was.
  *
- * A policy on the kept tables asks this in each query, so that they follow what
- * is granted and revoked on the tables below, and row security that is switched
- * on there later.
+ * The views over kept tables, and a policy on these, ask this in each query, so that
+ * they follow what is granted and revoked on the tables below, row security that is
+ * switched on there later, and what no trigger sees: a partition that is dropped, a view
+ * that is replaced.
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/supportnodes.h"
+#include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/rls.h"
+#include "utils/syscache.h"
 
 #include "attach/owner.h"
 #include "attach/view_query.h"
@@ -48,41 +57,64 @@ may_read(const TableRead *read, Oid role)
  * The tables below a view
  *
  * What a view reads is found by reading its query and those below it.  A session
- * remembers it until any relation changes.
+ * remembers it, and that what is kept is not stale, until one of these relations
+ * changes, or any function or enum.
  * ----------
  */
 
 typedef struct ReadView
 {
 	Oid			view;
+	bool		is_valid;
+	bool		is_fresh;		/* what is kept of it was found not to be stale */
+	MemoryContext context;
 	List	   *between;		/* views that it reads, one after the other */
 	List	   *tables;			/* of TableRead, without keys */
+	List	   *relations;		/* OIDs, in order: all of these, and partitions and children */
+	List	   *empty;			/* partitions that came since: it is fresh as long as they are empty */
 } ReadView;
 
-static MemoryContext read_views_context = NULL;
 static List *read_views = NIL;
-static bool read_views_valid = false;
+static uint64 n_forgotten = 0;
 
-static void
-forget_read_views(Datum argument, Oid relation)
+static bool
+has_relation(const ReadView *known, Oid relation)
 {
-	read_views_valid = false;
+	int			low = 0;
+	int			high = list_length(known->relations);
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (list_nth_oid(known->relations, middle) < relation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < list_length(known->relations) && list_nth_oid(known->relations, low) == relation;
+}
+
+/* Of InvalidOid: everything. */
+static void
+forget_relation(Datum argument, Oid relation)
+{
+	ListCell   *cell;
+
+	n_forgotten++;
+	foreach(cell, read_views)
+	{
+		ReadView   *known = lfirst(cell);
+
+		if (!OidIsValid(relation) || has_relation(known, relation))
+			known->is_valid = false;
+	}
 }
 
 static void
-begin_read_views(void)
+forget_object(Datum argument, int cache, uint32 hash)
 {
-	if (read_views_context == NULL)
-	{
-		read_views_context = AllocSetContextCreate(CacheMemoryContext, "stepadv tables below views", ALLOCSET_SMALL_SIZES);
-		CacheRegisterRelcacheCallback(forget_read_views, (Datum) 0);
-	}
-	if (!read_views_valid)
-	{
-		MemoryContextReset(read_views_context);
-		read_views = NIL;
-		read_views_valid = true;
-	}
+	forget_relation(argument, InvalidOid);
 }
 
 /* What a view reads may be views in their turn, which have grants of their own. */
@@ -96,28 +128,61 @@ views_between(Oid view)
 	return views;
 }
 
-static const ReadView *
-below(Oid view)
+/* Views are few in a session: those that are gone are left in the list. */
+static ReadView *
+remembered(Oid view)
 {
 	ListCell   *cell;
-	List	   *between;
-	List	   *tables;
-	MemoryContext old;
 	ReadView   *known;
+	MemoryContext old;
 
-	begin_read_views();
 	foreach(cell, read_views)
 	{
 		known = lfirst(cell);
 		if (known->view == view)
 			return known;
 	}
-	between = views_between(view);
-	tables = tables_read(list_make1_oid(view), 0);
-	old = MemoryContextSwitchTo(read_views_context);
+	if (read_views == NIL)
+	{
+		CacheRegisterRelcacheCallback(forget_relation, (Datum) 0);
+		CacheRegisterSyscacheCallback(PROCOID, forget_object, (Datum) 0);
+		CacheRegisterSyscacheCallback(ENUMOID, forget_object, (Datum) 0);
+	}
+	old = MemoryContextSwitchTo(CacheMemoryContext);
 	known = palloc0(sizeof(ReadView));
 	known->view = view;
+	known->context = AllocSetContextCreate(CacheMemoryContext, "stepadv tables below a view", ALLOCSET_SMALL_SIZES);
+	read_views = lappend(read_views, known);
+	MemoryContextSwitchTo(old);
+	return known;
+}
+
+static ReadView *
+below(Oid view)
+{
+	ReadView   *known = remembered(view);
+	List	   *between;
+	List	   *tables;
+	List	   *relations;
+	ListCell   *cell;
+	MemoryContext old;
+	uint64		before = n_forgotten;
+
+	if (known->is_valid)
+		return known;
+	known->is_fresh = false;
+	between = views_between(view);
+	tables = tables_read(list_make1_oid(view), 0);
+	relations = lappend_oid(list_copy(between), view);
+	foreach(cell, tables)
+		relations = list_concat(relations, find_all_inheritors(((const TableRead *) lfirst(cell))->relation, NoLock, NULL));
+	list_sort(relations, list_oid_cmp);
+	MemoryContextReset(known->context);
+	old = MemoryContextSwitchTo(known->context);
 	known->between = list_copy(between);
+	known->relations = list_copy(relations);
+	known->tables = NIL;
+	known->empty = NIL;
 	foreach(cell, tables)
 	{
 		TableRead  *read = palloc(sizeof(TableRead));
@@ -127,9 +192,67 @@ below(Oid view)
 		read->keys = NULL;
 		known->tables = lappend(known->tables, read);
 	}
-	read_views = lappend(read_views, known);
 	MemoryContextSwitchTo(old);
+	known->is_valid = before == n_forgotten;
 	return known;
+}
+
+/* ----------
+ * Whether it is stale
+ * ----------
+ */
+
+static bool
+are_empty(List *tables)
+{
+	ListCell   *cell;
+	bool		are = true;
+
+	foreach(cell, tables)
+	{
+		Relation	table = try_relation_open(lfirst_oid(cell), AccessShareLock);
+
+		if (table == NULL)
+			continue;
+		are &= RelationGetNumberOfBlocks(table) == 0;
+		relation_close(table, AccessShareLock);
+	}
+	return are;
+}
+
+/* An error if what triggers keep is no longer what a fold would give. */
+static void
+require_fresh(ReadView *known)
+{
+	Oid			type = REGCLASSOID;
+	Datum		view = ObjectIdGetDatum(known->view);
+	MemoryContext old;
+	bool		isnull;
+
+	if (known->is_fresh && are_empty(known->empty))
+		return;
+	SPI_connect();
+	if (SPI_execute_with_args("SELECT problem, hint, empty FROM stepadv_internal.staleness_for_readers($1)",
+							  1, &type, &view, NULL, true, 0) != SPI_OK_SELECT || SPI_processed == 0)
+		elog(ERROR, "stepadv_internal.staleness_for_readers failed");
+	old = MemoryContextSwitchTo(known->context);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		HeapTuple	row = SPI_tuptable->vals[i];
+		TupleDesc	desc = SPI_tuptable->tupdesc;
+		Datum		empty = SPI_getbinval(row, desc, 3, &isnull);
+
+		if (SPI_getvalue(row, desc, 1) != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("%s", SPI_getvalue(row, desc, 1)),
+					 errhint("%s", SPI_getvalue(row, desc, 2))));
+		if (!isnull)
+			known->empty = lappend_oid(known->empty, DatumGetObjectId(empty));
+	}
+	MemoryContextSwitchTo(old);
+	known->is_fresh = true;
+	SPI_finish();
 }
 
 /* ----------
@@ -167,14 +290,15 @@ require_table(const TableRead *read, Oid owner)
 
 /*
  * may_read_kept(view regclass): true, or the error that reading the tables below
- * the view would be.  Called for each row, it asks for the first.
+ * the view would be, or that what is kept is stale.  Called for each row, it asks for
+ * the first.
  */
 Datum
 stepadv_may_read_kept(PG_FUNCTION_ARGS)
 {
 	Oid			view = PG_GETARG_OID(0);
 	Oid		   *asked = fcinfo->flinfo->fn_extra;
-	const ReadView *read;
+	ReadView   *read;
 	Oid			owner;
 	ListCell   *cell;
 
@@ -186,6 +310,7 @@ stepadv_may_read_kept(PG_FUNCTION_ARGS)
 		require_table(lfirst(cell), owner);
 	foreach(cell, read->between)
 		require_view(lfirst_oid(cell));
+	require_fresh(read);
 	if (asked == NULL)
 		asked = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid));
 	*asked = view;

@@ -17,16 +17,17 @@ CREATE VIEW inside AS SELECT s.id, s.g, doubled(s.x) AS x, outer_one(s.x) AS y, 
 CREATE VIEW over_it AS SELECT i.g, total(i.x + i.y) AS x, count(*) FILTER (WHERE EXISTS (SELECT FROM names n WHERE n.id = i.id)) AS n, max(i.phase) AS phase FROM inside i GROUP BY i.g;
 
 SELECT b.kind, CASE b.kind WHEN 'label' THEN object::regtype::text WHEN 'function' THEN object::regprocedure::text ELSE object::regclass::text END COLLATE "C" AS object,
-	b.definition IS NOT NULL AS has_hash, b.members::regclass[], b.name
-FROM stepadv_internal.read_below('{over_it}') b WHERE b.kind <> 'place' ORDER BY 1, 2, 5;
+	b.definition IS NOT NULL AS has_hash, b.name
+FROM stepadv_internal.read_below('{over_it}') b WHERE b.kind <> 'place' ORDER BY 1, 2, 4;
 
 -- Noted; then changed, undone after each.
-CREATE TABLE noted AS SELECT stepadv_internal.folded_from('{over_it}') AS j;
+CREATE TABLE noted AS SELECT stepadv_internal.folded_from('{over_it}', NULL) AS j;
+CREATE FUNCTION names(j jsonb) RETURNS text[] LANGUAGE sql AS 'SELECT array_agg(DISTINCT e ->> ''anywhere'') FROM jsonb_array_elements(j) e';
 CREATE FUNCTION after(change text) RETURNS TABLE (changed text, same_by_names boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE change;
-	SELECT string_agg(c, '; ' ORDER BY c) INTO changed FROM noted, stepadv_internal.changed_since('{over_it}', j) c;
-	SELECT stepadv_internal.is_same_by_names('{over_it}', j) INTO same_by_names FROM noted;
+	SELECT string_agg(c, '; ' ORDER BY c) INTO changed FROM noted, stepadv_internal.changed_since('{over_it}', NULL, j) c;
+	SELECT names(j) = names(stepadv_internal.folded_from('{over_it}', NULL)) INTO same_by_names FROM noted;
 	RAISE EXCEPTION 'undone';
 EXCEPTION WHEN raise_exception THEN
 	RETURN NEXT;
@@ -48,18 +49,18 @@ SELECT c.change, a.* FROM unnest(ARRAY[
 	'ALTER VIEW inside RENAME TO inner_view; ALTER TABLE steps RENAME COLUMN x TO reward; ALTER TABLE p1 RENAME TO first_part; ALTER FUNCTION doubled RENAME TO twice'
 	]) WITH ORDINALITY c(change, i) CROSS JOIN LATERAL after(c.change) a ORDER BY c.i;
 -- Noted elsewhere, or nonsense: unknown.
-SELECT n.noted, c AS changed, stepadv_internal.is_same_by_names('{over_it}', n.noted) AS same_by_names
-FROM unnest(ARRAY[NULL, '7', '{"of": 7}', '[1, {"here": []}, {"here": null}]']::jsonb[]) n(noted), stepadv_internal.changed_since('{over_it}', n.noted) c;
-SELECT c, stepadv_internal.is_same_by_names('{over_it}', n.j) FROM noted, LATERAL (SELECT jsonb_agg(e || '{"here": "1"}') FROM jsonb_array_elements(noted.j) e) n(j), stepadv_internal.changed_since('{over_it}', n.j) c;
+SELECT n.noted, c AS changed
+FROM unnest(ARRAY[NULL, '7', '{"of": 7}', '[1, {"here": []}, {"here": null}]']::jsonb[]) n(noted), stepadv_internal.changed_since('{over_it}', NULL, n.noted) c;
+SELECT c AS noted_elsewhere FROM noted, LATERAL (SELECT jsonb_agg(e || '{"here": "1"}') FROM jsonb_array_elements(noted.j) e) n(j), stepadv_internal.changed_since('{over_it}', NULL, n.j) c;
 
--- What cannot be known.
+-- What is not seen: what functions read.
 CREATE FUNCTION looks_up(i bigint) RETURNS text LANGUAGE sql STABLE AS 'SELECT name FROM ff.names WHERE id = i';
 CREATE FUNCTION looks_up_openly(i bigint) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT n.name FROM names n WHERE n.id = i; END;
-CREATE VIEW looking AS SELECT g, looks_up(id), looks_up_openly(id) AS openly FROM steps;
-SELECT * FROM stepadv_internal.unknown_below('{looking}') ORDER BY 1;
-CREATE VIEW not_looking AS SELECT count(openly) FROM looking;
-SELECT * FROM stepadv_internal.unknown_below('{not_looking}') ORDER BY 1;
-SELECT * FROM stepadv_internal.unknown_below('{over_it}') ORDER BY 1;
+CREATE FUNCTION adds_openly(i bigint) RETURNS bigint LANGUAGE sql STABLE BEGIN ATOMIC SELECT i + 1; END;
+CREATE VIEW looking AS SELECT g, looks_up(id), looks_up_openly(id) AS openly, adds_openly(id) AS added FROM steps;
+SELECT b.kind, b.object::regclass, b.name FROM stepadv_internal.read_below('{looking}') b WHERE b.definition IS NULL ORDER BY 1, 2, 3;
+CREATE VIEW not_looking AS SELECT count(added) FROM looking;
+SELECT count(*) FROM stepadv_internal.read_below('{not_looking}') b WHERE b.definition IS NULL;
 
 -- What changes by itself: where it is read.
 CREATE FUNCTION dice() RETURNS integer LANGUAGE sql AS 'SELECT 4';
@@ -84,11 +85,25 @@ SELECT q.query, refused(q.query) FROM unnest(ARRAY['SELECT g, luck FROM inside',
 	'SELECT throws(day) FROM steps', 'SELECT g, (SELECT min(x * random()) FROM steps) AS r FROM steps', 'SELECT g, row_number() OVER (ORDER BY random()) AS r FROM steps',
 	'SELECT g, age(timestamp ''2026-01-01'') AS a FROM steps', 'SELECT g, age(timestamp ''2026-01-01'', timestamp ''2025-01-01'') AS a FROM steps',
 	'SELECT g, current_user AS who FROM steps', 'SELECT g, gen_random_uuid() AS u FROM steps UNION ALL SELECT g, NULL FROM steps',
-	'WITH w AS (SELECT clock_timestamp() AS at) SELECT * FROM steps, w']) WITH ORDINALITY q(query, i) ORDER BY q.i;
+	'WITH w AS (SELECT clock_timestamp() AS at) SELECT * FROM steps, w', 'SELECT looks_up FROM looking', 'SELECT openly FROM looking', 'SELECT added FROM looking']) WITH ORDINALITY q(query, i) ORDER BY q.i;
 -- What depends on who asks, or on settings of the session.
 SELECT q.query, split_part(refused(q.query), E'\n', 1) AS refused FROM unnest(ARRAY['SELECT g FROM steps WHERE g = current_setting(''app.g'', true)', 'SELECT g FROM steps WHERE pg_has_role(g::name, ''MEMBER'')',
 	'SELECT g FROM steps WHERE has_table_privilege(g, ''SELECT'')', 'SELECT g, txid_current() AS x FROM steps', 'SELECT g FROM steps WHERE g = current_schema()', 'SELECT g FROM steps WHERE inet_client_addr() IS NULL',
 	'SELECT g, jsonb_build_object() AS j, current_database() AS d FROM steps']) WITH ORDINALITY q(query, i) ORDER BY q.i;
+-- What settings decide: times and what is made of them, not what is made of anything else.
+CREATE TABLE timed (g text, at timestamptz, t timestamp, d date, span interval, x float8, n integer, many text[], times date[], p phase, j jsonb, cash money);
+CREATE DOMAIN label AS text;
+CREATE DOMAIN day AS date;
+CREATE TYPE pair AS (a integer, b text);
+CREATE TYPE dated AS (a integer, b date);
+SELECT q.item, refused('SELECT g, ' || q.item || ' AS item FROM timed') FROM unnest(ARRAY['date_trunc(''day'', at)']) q(item);
+SELECT q.item, split_part(split_part(refused('SELECT g, ' || q.item || ' AS item FROM timed'), E'\n', 1), ': ', 2) AS refused FROM unnest(ARRAY['at::date', 'at::text', 'at + span', 'at > d', 'at = t', 'to_char(at, ''YYYY'')', 'extract(hour FROM at)', 'date_part(''day'', at)',
+	't::text', 'd::text', 'span::text', 'j::text::timestamptz', '(j ->> ''t'')::date', 'to_char(t, ''TMMonth'')', 'to_char(x, ''9D9'')', 'to_char(n, g)', 'concat(g, d)', 'to_jsonb(at)', 'jsonb_build_object(''at'', at)',
+	'to_jsonb(timed)', 'array_to_string(times, '','')', 'times::text', 'many::date[]', 'g || at', 'format(''%s'', t)', 'cash::text', 'd::day::text', 'ROW(1, d)::dated::text', 'jsonb_populate_record(NULL::dated, j)', 'to_tsvector(g)', 'tableoid::regclass::text',
+	'jsonb_agg(at) OVER ()', 'xmlelement(NAME at, at)']) WITH ORDINALITY q(item, i) ORDER BY q.i;
+SELECT q.item, refused('SELECT g, ' || q.item || ' AS item FROM timed') FROM unnest(ARRAY['at', 'date_trunc(''day'', at AT TIME ZONE ''UTC'')', 'date_trunc(''day'', at, ''UTC'')', '(at AT TIME ZONE ''UTC'')::date', 'extract(epoch FROM at)', 'date_part(''EPOCH'', at)', 'at - at',
+	'extract(hour FROM t)', 'extract(epoch FROM span)', 't + span', 'd + 1', 'at > ''2026-01-01 00:00+00''', 'to_char(t, ''YYYY-MM-DD'')', 'to_char(n, ''FM000'')', 'n::text', 'x::text', 'p::text', 'g::phase', '(j ->> ''n'')::integer', '(j -> ''a'')::text',
+	'concat(g, n)', 'format(''%s %s'', n, p)', 'to_jsonb(many)', 'jsonb_build_object(''n'', n)', 'array_to_string(many, '','')', 'many::text', 'g::text[]', 'g || n', 'g::label::text', 'ROW(1, g)::pair::text', 'jsonb_agg(n) OVER ()', 'stepadv.signature_hash(g)']) WITH ORDINALITY q(item, i) ORDER BY q.i;
 -- What is no list.
 SELECT count(*) FROM stepadv_internal.read_below('{{steps},{names}}');
 SELECT count(*) FROM stepadv_internal.read_below(ARRAY['steps', 4294967295::oid, NULL]::regclass[]);
@@ -99,7 +114,8 @@ INSERT INTO steps SELECT i, 'g' || i % 3, 1 + i % 2, i FROM generate_series(1, 2
 CREATE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, doubled(s.x) AS x FROM steps s;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('source', '{g}', 'r', 'id', reward => 'x', columns => '{"step_id": "id"}');
 SELECT stepadv.maintain('source');
-CREATE VIEW age AS SELECT m.as_of IS NOT NULL AS fresh, m.problem, (SELECT count(*) FROM stepadv.check_maintained('source') c WHERE c."group" IS NOT NULL) AS differ FROM stepadv.maintained() m WHERE m.prefix = 'source';
+CREATE FUNCTION read_kept() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT string_agg(g || ' ' || n_steps, ', ' ORDER BY g) FROM source_groups); EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
+CREATE VIEW age AS SELECT read_kept(), m.as_of IS NOT NULL AS fresh, m.problem, (SELECT count(*) FROM stepadv.check_maintained('source') c WHERE c."group" IS NOT NULL) AS differ FROM stepadv.maintained() m WHERE m.prefix = 'source';
 TABLE age;
 CREATE OR REPLACE FUNCTION doubled(x float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT 3 * x';
 TABLE age;
@@ -117,15 +133,43 @@ ALTER TABLE steps ATTACH PARTITION p1 FOR VALUES IN (1);
 TABLE age;
 SELECT stepadv.refresh('source');
 TABLE age;
+-- A partition that is empty changes nothing, until it is not; its rows are seen when refresh has seen it.
+CREATE TABLE p3 PARTITION OF steps FOR VALUES IN (3);
+TABLE age;
+INSERT INTO p3 VALUES (25, 'g1', 3, 25);
+TABLE age;
+SELECT stepadv.refresh('source');
+TABLE age;
+CREATE TABLE p4 PARTITION OF steps FOR VALUES IN (4);
+SELECT stepadv.refresh('source');
+INSERT INTO p4 VALUES (26, 'g2', 4, 26);
+TABLE age;
+-- Nor are changes while triggers were disabled.
+ALTER TABLE p2a DISABLE TRIGGER USER;
+DELETE FROM p2a WHERE g = 'g0';
+ALTER TABLE p2a ENABLE TRIGGER USER;
+TABLE age;
+SELECT stepadv.refresh('source');
+TABLE age;
 DROP TABLE p1;
 TABLE age;
 SELECT stepadv.refresh('source');
 TABLE age;
 -- As after a restore: refresh compares by names, and folds nothing.
 UPDATE source_attachment SET folded_from = (SELECT jsonb_agg(e || '{"here": "1"}') FROM jsonb_array_elements(folded_from) e);
+\c -
+SET client_min_messages = warning;
+SET search_path = ff, public;
 TABLE age;
 SELECT stepadv.refresh('source');
 TABLE age;
+-- By refresh groups are as of then, and so is what they are folded from; where that must not be kept it says so.
+SELECT stepadv.unmaintain('source');
+SELECT stepadv.maintain('source', how => 'refresh');
+ALTER TABLE steps DETACH PARTITION p3;
+TABLE age;
+CREATE OR REPLACE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, s.x * random() AS x FROM steps s;
+SELECT stepadv.refresh('source');
 SELECT stepadv.unmaintain('source');
 CREATE OR REPLACE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, s.x * random() AS x FROM steps s;
 SELECT stepadv.maintain('source');

@@ -1,11 +1,16 @@
 # Partitions that come and go at random under writers, which no trigger sees: whatever is
 # kept equals a fresh fold, or maintained() says that it is or may be stale, and refresh
-# mends it.  SEED=7 does other things, ALL=1 (make check-all) a hundred of them.
+# mends it.  Readers of views over groups that triggers keep, in a session that stays, are
+# refused whenever it says so.  SEED=7 does other things, ALL=1 (make check-all) a hundred of
+# them.
 use strict;
 use warnings;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use FindBin;
+use lib $FindBin::Bin;
+use Session;
 use Test::More;
 
 my $seed = ($ENV{SEED} || time) % 2147483648;
@@ -36,6 +41,21 @@ foreach my $way (@ways)
 	$node->safe_psql('postgres', qq(SELECT count(*) FROM stepadv.attach('by_$way', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id", "policy_version": "version"}', views => '{all}');
 		SELECT stepadv.maintain('by_$way', how => '@{[ $more ? 'refresh' : $way ]}'$more)));
 }
+
+# What a reader gets of the views over groups and over digests: same or other than a fresh fold, or refused.
+$node->safe_psql('postgres', q[CREATE FUNCTION read_kept(way text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	kept text;
+	fresh text;
+BEGIN
+	EXECUTE format('SELECT md5(string_agg(g || rollouts::text, '','' ORDER BY g)) FROM by_%s_values', way) INTO kept;
+	EXECUTE format('SELECT md5(string_agg(g || rollouts::text, '','' ORDER BY g)) FROM by_%s_fresh', way) INTO fresh;
+	EXECUTE format('SELECT count(*) FROM by_%s_groups_over_time', way);
+	RETURN CASE WHEN kept IS NOT DISTINCT FROM fresh THEN 'same' ELSE 'other' END;
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+	RETURN 'refused';
+END $$]);
+my $reader = Session->new($node, 'postgres', 'postgres');
 
 # The same changes for the same seed.
 my $state;
@@ -113,16 +133,19 @@ sub change
 	die "$sql: $err";
 }
 
-# In one snapshot: what is said of a way, and what is true.
+# In one snapshot: what is said of a way, what is true, and what a reader gets.
 sub said_and_true
 {
 	my ($way) = @_;
-	my $answer = $node->safe_psql('postgres', qq(BEGIN ISOLATION LEVEL REPEATABLE READ;
+	my ($status, $answer, $err) = $reader->psql(qq(BEGIN ISOLATION LEVEL REPEATABLE READ;
+		SELECT 'read ' || read_kept('$way');
 		SELECT concat_ws(' ', 'said', as_of IS NOT NULL, problem) FROM stepadv.maintained() WHERE prefix = 'by_$way';
 		SELECT 'true ' || "group"::text || ' ' || problem FROM stepadv.check_maintained('by_$way') WHERE "group" IS NOT NULL;
 		COMMIT));
+	die $err if $status;
 	my ($known, $problem) = $answer =~ /^said ([tf]) ?(.*)$/m;
-	return ($known eq 't' && $problem eq '', $problem, join('; ', $answer =~ /^true (.*)$/mg));
+	my ($read) = $answer =~ /^read (.*)$/m;
+	return ($known eq 't' && $problem eq '', $problem, join('; ', $answer =~ /^true (.*)$/mg), $read);
 }
 
 my @writers = map { writer($seed + $_) } 1 .. 2;
@@ -132,7 +155,10 @@ foreach my $i (1 .. $n_changes)
 {
 	my $way = $ways[ any(3) ];
 	my $sql = change($way) // next;
-	my ($fresh, $problem, $differences) = said_and_true($way);
+	my ($fresh, $problem, $differences, $read) = said_and_true($way);
+	$count{$read}++;
+	push @wrong, "after $sql: a reader gets $read, maintained says: $problem"
+		if $way eq 'triggers' ? $read ne ($fresh ? 'same' : 'refused') : $read eq 'refused';
 	$count{ $fresh ? 'fresh' : 'stale' }++;
 	$count{different}++ if $differences;
 	# What no trigger sees is found by the next refresh.
@@ -150,6 +176,8 @@ cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM by_triggers WHERE r LI
 is(join("\n", @wrong), '', "what is called fresh is fresh (seed $seed)");
 is(join("\n", @not_mended), '', "refresh mends what is stale (seed $seed)");
 cmp_ok($count{stale} // 0, '>', $n_changes / 4, 'much became stale');
+cmp_ok($count{refused} // 0, '>', 0, 'readers were refused');
+cmp_ok($count{same} // 0, '>', 0, 'and were answered');
 cmp_ok($count{different} // 0, '>', $n_changes / 5, 'and was wrong, indeed');
 foreach my $way (@ways)
 {
@@ -159,5 +187,6 @@ foreach my $way (@ways)
 	is($node->safe_psql('postgres', "SELECT count(*) FROM ((SELECT g, rollouts::text FROM by_${way}_folded EXCEPT SELECT g, rollouts::text FROM by_${way}_fresh) UNION ALL (SELECT g, rollouts::text FROM by_${way}_fresh EXCEPT SELECT g, rollouts::text FROM by_${way}_folded)) d"),
 		0, "by $way: the groups are those of a fresh fold");
 }
+$reader->end;
 $node->stop;
 done_testing();
