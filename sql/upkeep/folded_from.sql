@@ -114,7 +114,7 @@ BEGIN
 			WHEN 'unknown' THEN 'what function %s reads is not known, as it is STABLE'
 			ELSE 'function %s reads %s, whose changes are not seen' END, found.name, found.relation)
 		USING ERRCODE = 'feature_not_supported', DETAIL = CASE WHEN found.kind <> 'unwatched'
-			THEN format('View %s reads it.', found.relation) ELSE 'A statement that writes that table tells nobody.' END,
+			THEN format('View %s reads it.', found.relation) ELSE 'Who writes that table tells nobody.' END,
 			HINT = CASE WHEN found.kind = 'setting'
 				THEN 'Name the time zone, as in AT TIME ZONE ''UTC'', or store the result in a column of the table.'
 				WHEN found.kind = 'unwatched' THEN 'Let the source itself read that table.'
