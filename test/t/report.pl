@@ -15,7 +15,7 @@ use lib $FindBin::Bin;
 use Browser;
 
 my $client = abs_path('client');
-plan skip_all => 'the viewer is not built: npm is missing (40 tests)' if !-e "$client/stepadv/report/static/viewer.js";
+plan skip_all => 'the viewer is not built: npm is missing (46 tests)' if !-e "$client/stepadv/report/static/viewer.js";
 
 my $node = PostgreSQL::Test::Cluster->new('report');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -34,6 +34,9 @@ $node->safe_psql('postgres', 'CREATE EXTENSION stepadv; SET jit = off;' . slurp_
 	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action, next_observation)
 	SELECT '</title><script>alert(1)</script>', r, i, w, w, w FROM unnest('{1,2}'::text[]) r, unnest(ARRAY['</script><img src=x onerror=alert(2)>',
 		'<svg/onload=alert(3)>', '"; digraph { a -> b }', E'U+2028 \u2028 and \u2029', '${alert(4)}', repeat('wide', 400)]) WITH ORDINALITY u(w, i);
+	-- A task that v10 mostly solves and v9 does not.
+	INSERT INTO rl.rollouts (policy_version, task_id, rollout_id, success) SELECT v, 'two doors', v || r, (r = 1) = (v = 'v9') FROM unnest('{v9,v10}'::text[]) v, generate_series(1, 4) r;
+	INSERT INTO rl.steps (policy_version, task_id, rollout_id, step_no, observation, action) SELECT policy_version, task_id, rollout_id, 0, 'hall', CASE WHEN success THEN 'right' ELSE 'left' END FROM rl.rollouts WHERE task_id = 'two doors';
 	-- And a group that nobody has judged.
 	INSERT INTO rl.rollouts (task_id, rollout_id) VALUES ('unjudged', 'u1');
 	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action) SELECT 'unjudged', 'u1', i, 'seen', 'done' FROM generate_series(0, 2) i;
@@ -60,7 +63,7 @@ like($err, qr/column "nothing" does not exist in view "steps_compare"/, 'nor suc
 my $program = Browser::installed();
 if (!$program)
 {
-	note('no browser: skipped 31 tests');
+	note('no browser: skipped 37 tests');
 	done_testing();
 	exit;
 }
@@ -87,18 +90,18 @@ sub visit
 
 # The index --------------------------------------------------------------------
 ok(visit(''), 'the index');
-like($browser->evaluate('document.querySelector(".headline").textContent'), qr/39 tries of 8 tasks/, 'a headline in words');
-is($browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")].map((a) => a.textContent).filter((v, i, all) => all.indexOf(v) === i).length}), 8, 'all groups');
+like($browser->evaluate('document.querySelector(".headline").textContent'), qr/47 tries of 9 tasks/, 'a headline in words');
+is($browser->evaluate(q{new Set([...document.querySelectorAll("td:first-child a[href^='#group/']")].map((a) => a.textContent)).size}), 10, 'all groups');
+like($browser->evaluate('document.querySelector(".headline").textContent'), qr/Of 1 task that both tried, v10 solves 1 in most tries that v9 did not, and loses 0 \(p 1\)/, 'versions in the order of their numbers');
+is($browser->evaluate(q{[...[...document.querySelectorAll("tr")].find((r) => r.cells[0].textContent === "two doors").cells].map((c) => c.textContent).join("|")}), 'two doors|hall|1 of 4|3 of 4', 'and which task that is');
 is($browser->evaluate(q{(() => { const row = [...document.querySelectorAll("tr")].find((r) => r.cells[0].textContent === "walk"); return [...row.cells].map((c) => c.textContent).join("|"); })()}),
 	$node->safe_psql('postgres', q(SELECT concat_ws('|', 'walk', count(*), count(ok), round(100.0 * count(*) FILTER (WHERE NOT ok) / count(ok)) || ' %') FROM rl.steps WHERE tool = 'walk')),
 	'errors are a share of the calls whose result is known');
-until_true(q{[...document.querySelectorAll("svg[aria-label*='error, by tool'] [aria-label=bar] rect")].length > 0});
-is($browser->evaluate(q{(() => {
-	const chart = [...document.querySelectorAll("svg")].find((s) => /error, by tool/.test(s.getAttribute("aria-label")));
-	const whole = chart.getAttribute("width") - 160 - 20;
-	return [...chart.querySelectorAll("[aria-label=bar] rect")].map((r) => Math.round(100 * r.getAttribute("width") / whole) + " %").join();
-})()}), $browser->evaluate(q{[...document.querySelectorAll("a[href^='#search?tool']")].map((a) => a.closest("tr").cells[3].textContent).filter((t) => t.endsWith("%")).join()}),
-	'bars are as long as the shares beside them');
+is($browser->evaluate(q{[...document.querySelectorAll("td.share")].map((c) => Math.round(/ ([\d.]+)%/.exec(getComputedStyle(c).backgroundImage)?.[1]) + " %").join()}),
+	$browser->evaluate(q{[...document.querySelectorAll("td.share")].map((c) => c.textContent).join()}), 'bars are as long as the shares in them');
+is($browser->evaluate(q{[...document.querySelectorAll("main h2")].filter((h) => /^Advantages by/.test(h.textContent) && h.querySelectorAll(".term").length < 2).map((h) => h.textContent).join()}), '', 'each method is explained');
+is($browser->evaluate(q{[...document.querySelectorAll("main .term")].filter((t) => !t.dataset.tip).length + " " + [...document.querySelectorAll(".headline .term")].map((t) => t.textContent).join()}),
+	'0 judged,groups,informative,share a state,RTMC,GiGPO,GraphGPO,batch TD', 'terms are explained where they stand');
 
 # A group ------------------------------------------------------------------------
 my ($first) = $browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")].find((a) => a.textContent.startsWith("rooms")).hash}) =~ m{(\d+)};
@@ -115,7 +118,7 @@ $browser->press('k');
 ok(until_true(qq{document.querySelector("aside.step h2").textContent === "$title"}), 'k back');
 my ($rollout) = $title =~ /of (.*)/;
 my ($method) = $browser->evaluate('document.querySelector("select#method").selectedOptions[0].textContent');
-my $shown = $browser->evaluate('document.querySelector("aside.step tr.on td").textContent');
+my $shown = $browser->evaluate('[...document.querySelectorAll("aside.step table")].at(-1).querySelector("tr.on td").textContent');
 is($shown + 0, 0 + sprintf('%.3f', $node->safe_psql('postgres', "SELECT $method FROM rl.steps_compare WHERE task_id = '$name' AND rollout_id = '$rollout' ORDER BY step_no LIMIT 1")),
 	"the advantage of the first step by $method");
 is($browser->evaluate('[...document.querySelectorAll("[role=tab]")].map((b) => b.textContent).join()'), 'side by side,methods,tree,graph', 'four views');
@@ -126,11 +129,23 @@ foreach my $view ('methods', 'tree', 'graph')
 	# Boxes of labels in the picture's own measure.
 	is($browser->evaluate(q{(() => {
 		const boxes = [...document.querySelectorAll(".picture .node rect:first-of-type")].map((r) => r.getBoundingClientRect());
+		for (const text of document.querySelectorAll(".picture text.did")) boxes.push(text.getBoundingClientRect());
 		let n = 0;
 		boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => { if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) n++; }));
 		const wide = [...document.querySelectorAll(".picture .node")].filter((n) => [...n.querySelectorAll("text")].some((t) => t.getBoundingClientRect().right > n.querySelector("rect").getBoundingClientRect().right + 1)).length;
 		return n + wide;
 	})()}), 0, "$view: no label overlaps another, or leaves its box");
+	is($browser->evaluate(q{(() => {
+		const seen = Map.groupBy(document.querySelectorAll(".picture .node"), (n) => n.querySelector("text").textContent);
+		return [...seen].filter(([, nodes]) => new Set(nodes.map((n) => n.querySelector("title").textContent)).size > 1).map(([label]) => label).join();
+	})()}), '', 'no state is called as another') if $view eq 'graph';
+	is($browser->evaluate(q{(async () => {
+		const x = (n) => /translate\((\d+)/.exec(n.getAttribute("transform"))[1] / 250;
+		const last = [...document.querySelectorAll(".picture .node")].sort((a, b) => x(b) - x(a))[0];
+		last.dispatchEvent(new MouseEvent("mouseenter"));
+		await new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame));
+		return document.querySelectorAll(".picture .edge.lit").length - x(last);
+	})()}), 0, 'the way of the rollout under the pointer is lit') if $view eq 'tree';
 }
 
 # Search -------------------------------------------------------------------------
@@ -144,6 +159,10 @@ ok(until_true(qq{/^$hits steps? of/.test(document.querySelector("[role=status]")
 	or diag($browser->evaluate('document.querySelector("[role=status]")?.textContent'));
 visit('#search?text=' . 'wide' x 20);
 ok(until_true(q{/^2 steps? of/.test(document.querySelector("[role=status]")?.textContent)}), 'a word of more than 40 characters');
+visit('#search?version=v10');
+ok(until_true(q{/^4 steps? of/.test(document.querySelector("[role=status]")?.textContent)}), 'of one version');
+visit('#failures');
+is($browser->evaluate(q{[...document.querySelectorAll("main tbody tr")].map((r) => [...r.cells].map((c) => c.textContent).join("|")).join()}), 'hall|v9|left 75 %|4|25 %,v10|right 75 %|4|75 %', 'what two versions do in a state');
 visit('');
 $browser->press('/');
 ok(until_true('document.activeElement?.type === "search"'), '/ leads to search');
@@ -173,6 +192,8 @@ foreach my $page ('', "#group/$first?rollout=0&step=0", $bad, '#failures', '#sea
 		{
 			visit($page, $width, $scheme);
 			push @wide, "$page $width" if $browser->evaluate('document.documentElement.scrollWidth') > $width;
+			# A column of text is no column of letters.
+			push @wide, map { "$page $width: $_" } grep { $_ } $browser->evaluate('[...document.querySelectorAll("main td")].find((c) => c.checkVisibility() && c.textContent.length > 12 && c.clientWidth < 50)?.textContent');
 			push @pale, map { "$page $scheme: $_" } grep { $_ } $browser->evaluate($contrast) if $width == 1440;
 			push @said, $browser->said;
 		}

@@ -58,21 +58,3 @@ export function Histogram({ bins, label, stacked }) {
     />
   );
 }
-
-// Errors of tools among calls whose result is known.
-export function ToolChart({ tools }) {
-  const rows = tools.filter((t) => t.known > 0).slice(0, 20);
-  if (!rows.length) return <p class="quiet">No call has a known result.</p>;
-  return (
-    <Chart
-      label="Share of calls with an error, by tool"
-      height={40 + 22 * rows.length}
-      options={() => ({
-        marginLeft: 160,
-        x: { domain: [0, 100], percent: true, label: "calls with an error, %", grid: true },
-        y: { label: null, domain: rows.map((t) => t.name), tickFormat: (t) => (t.length > 24 ? `${t.slice(0, 23)}…` : t) },
-        marks: [Plot.barX(rows, { x: (t) => t.errors / t.known, y: "name", fill: "var(--bad)", tip: true })],
-      })}
-    />
-  );
-}

@@ -18,7 +18,7 @@ export function Failures({ index }) {
           <ul>
             {cluster.examples.map((e) => (
               <li>
-                {e.page ? <a href={`#group/${e.group}?rollout=${e.rollout}&step=${e.step}`}>{e.name}</a> : e.name}: {brief(e.text, 140)}
+                {e.page ? <a href={`#group/${e.group}?rollout=${e.rollout}&step=${e.step}`}>{e.name}</a> : e.name}: {e.text}
               </li>
             ))}
           </ul>
@@ -27,6 +27,10 @@ export function Failures({ index }) {
       {index.differences.length > 0 && (
         <section>
           <h2>States that two versions leave differently</h2>
+          <p>
+            {plural(index.states.compared, "state")} of a task {index.states.compared === 1 ? "was" : "were"} seen by two versions at least 3
+            times each. In {count(index.states.apart)} of them at least half of what they do is different.
+          </p>
           <table>
             <thead>
               <tr>

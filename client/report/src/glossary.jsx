@@ -18,6 +18,7 @@ export const terms = {
   "cut off": "The rollout ended before it was done, for example at a limit of turns.",
   flaky: "A task that is solved in some tries and failed in others.",
   reinforce: "REINFORCE: every step of a rollout gets the rollout's return.",
+  mt_rloo: "MT-RLOO: rewards of turns and the outcome, less the mean of the other rollouts.",
   rloo: "RLOO: every step gets the rollout's return less the mean of the other rollouts.",
   grpo: "GRPO: every step gets the rollout's return, normalised over the group.",
   mt_grpo: "MT-GRPO: rewards of turns, normalised at each turn, and the outcome.",
@@ -28,9 +29,13 @@ export const terms = {
   batch_td: "Batch TD: values of states from all observed transitions. Misleads where states hide something.",
   history_td: "Batch TD on the state and what was done before, backed by the state alone.",
   hgpo: "HGPO: GiGPO at several lengths of history.",
-  g2po: "G2PO: values of states by discounted outcomes, compared among steps of one state.",
   tempo: "TEMPO: values of prefixes that rollouts share.",
 };
+
+// Of other methods, what the database says.
+export function explain(methods) {
+  for (const [name, text] of Object.entries(methods)) if (text) terms[name] ??= text;
+}
 
 export function Term({ name, children }) {
   const key = String(name).toLowerCase();
@@ -42,6 +47,17 @@ export function Term({ name, children }) {
       {shown}
     </dfn>
   );
+}
+
+// A sentence with its terms explained where they stand.
+const in_sentences = {
+  judged: "judged", informative: "informative", flaky: "flaky", groups: "group", "share a state": "shared state", "another try shares": "shared state",
+  RTMC: "rtmc", GiGPO: "gigpo", GraphGPO: "graphgpo", "batch TD": "batch_td",
+};
+const said = new RegExp(`\\b(${Object.keys(in_sentences).join("|")})\\b`);
+
+export function Words({ text }) {
+  return <>{text.split(said).map((part, i) => (i % 2 ? <Term name={in_sentences[part]}>{part}</Term> : part))}</>;
 }
 
 export function Glossary() {

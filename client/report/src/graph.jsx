@@ -2,9 +2,10 @@
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Zoomed, button } from "./zoom.jsx";
-import { brief, fitting, is_complete, plural } from "./words.js";
+import { brief, in_pixels, is_complete, plural, short_labels, width_of } from "./words.js";
 
 const most_nodes = 120;
+const most_labels = 80;
 const inch = 72;
 
 // States with the steps in them, and edges with the rollouts that took them.  The states with
@@ -30,14 +31,35 @@ function state_graph(group, by_rollout) {
       edges.get(key).rollouts.add(r);
     });
   });
-  return { nodes: [...nodes.values()], edges: [...edges.values()] };
+  const graph = { nodes: [...nodes.values()], edges: [...edges.values()] };
+  label(graph);
+  return graph;
 }
+
+// A state is called by what was seen, an edge by what was mostly done.
+function label({ nodes, edges }) {
+  const states = nodes.filter((node) => node.steps.length && node.name !== "other");
+  const seen = short_labels(states.map(({ steps: [step] }) => step.o == null ? step.name : step.o || "(nothing)"), in_pixels(2.1 * inch - 14));
+  for (const node of nodes) node.label = node.name === "other" ? "other states" : node.name;
+  states.forEach((node, i) => (node.label = seen[i]));
+  if (edges.length > most_labels) return;
+  for (const from of states) {
+    const out = edges.filter((edge) => edge.from === from.name);
+    const done = out.map(({ steps }) => [...Map.groupBy(steps, (step) => step.name)].sort((a, b) => b[1].length - a[1].length));
+    const labels = short_labels(done.map(([[name]]) => name), in_pixels(120));
+    out.forEach((edge, i) => (edge.label = done[i].length > 1 ? `${labels[i]} +${done[i].length - 1}` : labels[i]));
+  }
+}
+
+// Room for a label, without its text.
+const room = (edge) =>
+  edge.label ? `,label=<<table border="0" fixedsize="true" width="${Math.ceil(width_of(edge.label)) + 6}" height="16"><tr><td></td></tr></table>>` : "";
 
 // Only sizes and names of ours reach Graphviz: no text of a rollout does.
 function dot(graph) {
   const number = new Map(graph.nodes.map((node, i) => [node.name, i]));
   const nodes = graph.nodes.map((_, i) => `n${i}`);
-  const edges = graph.edges.map((e, i) => `n${number.get(e.from)}->n${number.get(e.to)}[id=e${i},weight=${e.rollouts.size}]`);
+  const edges = graph.edges.map((e, i) => `n${number.get(e.from)}->n${number.get(e.to)}[id=e${i},weight=${e.rollouts.size}${room(e)}]`);
   return `digraph{nodesep=.3;ranksep=.45;node[shape=box,fixedsize=true,width=2.1,height=.5];${[...nodes, ...edges].join(";")}}`;
 }
 
@@ -68,25 +90,30 @@ export function StateGraph({ group, by_rollout, lit, light, open, set_open }) {
           const judged = [...edge.rollouts].filter((r) => is_complete(group.rollouts[r]));
           const good = judged.filter((r) => group.rollouts[r].success).length / (judged.length || 1);
           return (
-            <path class={`edge${edge.rollouts.has(lit) ? " lit" : ""}`} d={path(e.pos)} marker-end="url(#arrow)" stroke-width={1 + Math.log2(edge.rollouts.size)}
+            <path class={`edge${lit.some((r) => edge.rollouts.has(r)) ? " lit" : ""}`} d={path(e.pos)} marker-end="url(#arrow)" stroke-width={1 + Math.log2(edge.rollouts.size)}
               style={{ stroke: judged.length ? `color-mix(in oklab, var(--good) ${Math.round(100 * good)}%, var(--bad))` : "var(--none)" }}
-              onMouseEnter={() => light([...edge.rollouts][0])} onMouseLeave={() => light(null)}>
-              <title>{edge.steps.slice(0, 8).map((s) => brief(s.d, 120)).join("\n")}</title>
+              onMouseEnter={() => light([...edge.rollouts])} onMouseLeave={() => light(null)}>
+              <title>{edge.steps.slice(0, 8).map((s) => brief(s.name, 120)).join("\n")}</title>
             </path>
           );
         })}
       </g>
+      {(laid.edges ?? []).map((e, i) => {
+        if (!e.lp) return null;
+        const [x, y] = place(e.lp);
+        return <text class={`small did${lit.some((r) => graph.edges[i].rollouts.has(r)) ? " lit" : ""}`} x={x} y={height - y + 4} text-anchor="middle">{graph.edges[i].label}</text>;
+      })}
       {laid.objects.map((o, i) => {
         const node = graph.nodes[i];
         const [x, y] = place(o.pos);
         const step = node.steps[0];
-        const text = step && node.name !== "other" ? fitting(step.o ?? step.d, 2.1 * inch - 14) || "(nothing)" : node.name === "other" ? "other states" : node.name;
         return (
           <g class={`node${open && node.steps.includes(open) ? " open" : ""}`} transform={`translate(${x - 1.05 * inch},${height - y - 0.25 * inch})`}
+            onMouseEnter={() => light([...new Set(node.steps.map((s) => s.r))])} onMouseLeave={() => light(null)}
             onClick={() => step && set_open(step)} {...button(() => step && set_open(step))}>
             <title>{brief(step?.o, 300)}</title>
             <rect width={2.1 * inch} height={0.5 * inch} rx={4} class={`end-${node.name.replace(" ", "-")}`} />
-            <text x={7} y={15}>{text}</text>
+            <text x={7} y={15}>{node.label}</text>
             <text x={7} y={29} class="small">{step ? plural(node.steps.length, "visit") : ""}</text>
           </g>
         );

@@ -2,11 +2,11 @@
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { align } from "./align.js";
 import { load } from "./data.js";
-import { Term } from "./glossary.jsx";
+import { Term, Words } from "./glossary.jsx";
 import { StateGraph } from "./graph.jsx";
 import { Step } from "./step.jsx";
 import { RolloutTree } from "./tree.jsx";
-import { brief, number, outcome, short_names, signed } from "./words.js";
+import { brief, in_characters, number, outcome, plural, short_labels, short_names, signed } from "./words.js";
 
 // The colour of an advantage: from red over the page's own to green.
 export function colour(advantage, scale) {
@@ -17,16 +17,39 @@ export function colour(advantage, scale) {
 
 export function Group({ index, argument, query }) {
   const [group, set_group] = useState(undefined);
-  useEffect(() => void load(`group-${argument[0]}`).then(set_group), [argument[0]]);
+  useEffect(() => void load(`group-${argument[0]}`).then((group) => set_group(group && with_names(group))), [argument[0]]);
   if (group === undefined) return <p>Loading …</p>;
   if (group === null)
     return <p>This report has no page of this group. Give more groups by stepadv report --groups.</p>;
   return <Loaded index={index} group={group} query={query} />;
 }
 
+// What a step did, for labels: without the tool where all calls are of one.
+function with_names(group) {
+  const { steps } = group;
+  const tools = new Set(steps.map((step) => step.t).filter(Boolean));
+  const call = tools.size === 1 && `${[...tools][0]}: `;
+  for (const step of steps) {
+    const text = step.d ?? step.o ?? "";
+    step.name = brief(call && text.startsWith(call) ? text.slice(call.length) : text, 4000) || "(nothing)";
+  }
+  return group;
+}
+
+// The step that an outcome turns on, by the first method with values: enough visits to its state, an
+// action that is surely better or worse than usual, in the direction in which the rollout went.
+function turning_point(group, { success }, steps) {
+  const sign = success ? 1 : -1;
+  const worth = (step) => sign * (step.adv[group.first] ?? 0);
+  const sure = steps.filter((s) => success != null && s.v && s.v.n_state >= 5 && s.v.n_state > s.v.n_action && s.v.confidence >= 0.8 && worth(s) > 0);
+  return sure.reduce((best, step) => (best && worth(best) >= worth(step) ? best : step), null);
+}
+
+const no_rollout = [];
+
 function Loaded({ index, group, query }) {
   const [method, set_method] = useState(group.first);
-  const [lit, light] = useState(null);
+  const [lit, light] = useState(no_rollout);
   const [open, set_open] = useState(() => chosen(group, query));
   const [view, set_view] = useState("side by side");
   const by_rollout = useMemo(() => group.rollouts.map((_, r) => group.steps.filter((s) => s.r === r)), [group]);
@@ -34,12 +57,19 @@ function Loaded({ index, group, query }) {
     () => Math.max(1e-9, ...group.steps.map((s) => Math.abs(s.adv[method] ?? 0))),
     [group, method],
   );
+  const names = useMemo(() => short_names(group.rollouts.map((r) => r.name)), [group]);
   useKeys(by_rollout, open, set_open);
-  const common = { group, by_rollout, method, scale, lit, light, open, set_open };
+  // The address leads back to what is open.
+  useEffect(() => history.replaceState(null, "", `#group/${group.id}${open ? `?rollout=${open.r}&step=${open.n}` : ""}`), [open]);
+  const common = { group, by_rollout, names, method, scale, lit, light: (rollouts) => light(rollouts ?? no_rollout), open, set_open };
+  const { words } = index.groups.find((g) => g.id === group.id) ?? {};
   return (
     <>
       <h1>{group.name}</h1>
-      <p>{group.sentence}</p>
+      {words && <p class="words">{words}</p>}
+      <p>
+        <Words text={group.sentence} />
+      </p>
       {group.decisions.length > 0 ? (
         <ul>
           {group.decisions.map((d) => (
@@ -72,6 +102,7 @@ function Loaded({ index, group, query }) {
             </button>
           ))}
         </span>
+        <span class="quiet">{lit.length > 0 && `${plural(lit.length, "rollout")}: ${brief(lit.map((r) => names[r]).join(", "))}`}</span>
       </p>
       <div class="with-step">
         <div>
@@ -115,22 +146,34 @@ function useKeys(by_rollout, open, set_open) {
   }, [by_rollout, open]);
 }
 
-function RolloutHead({ rollout, name, light, r }) {
+function RolloutHead({ group, by_rollout, names, light, set_open, r }) {
+  const rollout = group.rollouts[r];
+  const turned = useMemo(() => turning_point(group, rollout, by_rollout[r]), [group, r]);
   return (
     <span class={`rollout-name ${outcome(rollout.success, rollout.truncated).replace(" ", "-")}`} title={rollout.id}
-      onMouseEnter={() => light(r)} onMouseLeave={() => light(null)}>
-      <b>{name}</b> <small>{outcome(rollout.success, rollout.truncated)}, {number(rollout.return)}</small>
+      onMouseEnter={() => light([r])} onMouseLeave={() => light(null)}>
+      <b>{names[r]}</b> <small>{outcome(rollout.success, rollout.truncated)}, {number(rollout.return)}</small>
+      {turned && " "}
+      {turned && (
+        <button class="plain link" onClick={() => set_open(turned)} title={`${turned.name} ${signed(turned.adv[group.first])}`}>
+          <small>decided at {turned.n}</small>
+        </button>
+      )}
     </span>
   );
 }
 
 const columns_at_once = 24;
 
-function SideBySide({ group, by_rollout, method, scale, lit, light, open, set_open }) {
-  const names = short_names(group.rollouts.map((r) => r.name));
+function SideBySide(common) {
+  const { by_rollout, method, scale, lit, open, set_open } = common;
   const [from, set_from] = useState(0);
   const part = by_rollout.slice(from, from + columns_at_once);
-  const rows = useMemo(() => align(part), [by_rollout, from]);
+  const rows = useMemo(() => align(part).map((cells) => {
+    const steps = part.map((_, i) => cells[i]).filter(Boolean);
+    const labels = short_labels(steps.map((step) => step.name), in_characters(42));
+    return { cells, label: new Map(steps.map((step, i) => [step, labels[i]])) };
+  }), [by_rollout, from]);
   useEffect(() => {
     if (open && (open.r < from || open.r >= from + columns_at_once)) set_from(open.r - (open.r % columns_at_once));
   }, [open]);
@@ -149,21 +192,24 @@ function SideBySide({ group, by_rollout, method, scale, lit, light, open, set_op
         <div class="row head" role="row">
           {part.map((_, i) => (
             <div role="columnheader">
-              <RolloutHead rollout={group.rollouts[from + i]} name={names[from + i]} light={light} r={from + i} />
+              <RolloutHead {...common} r={from + i} />
             </div>
           ))}
         </div>
-        {rows.map((cells) => (
+        {rows.map(({ cells, label }) => (
           <div class="row" role="row">
             {part.map((_, i) => {
               const step = cells[i];
               if (!step) return <div role="gridcell" class="none" />;
               return (
-                <button role="gridcell" id={`s${step.r}-${step.n}`} title={brief(step.d ?? step.o, 200)}
-                  class={`cell${step === open ? " open" : ""}${open && step.s != null && step.s === open.s ? " same" : ""}${lit === step.r ? " lit" : ""}`}
+                <button role="gridcell" id={`s${step.r}-${step.n}`} title={brief(step.name, 400)}
+                  class={`cell${step === open ? " open" : ""}${open && step.s != null && step.s === open.s ? " same" : ""}${lit.includes(step.r) ? " lit" : ""}`}
                   style={{ background: colour(step.adv[method], scale) }} onClick={() => set_open(step)}>
-                  <small>{step.n}</small> {brief(step.d ?? step.o, 42) || "(nothing)"}
-                  <small class="n">{signed(step.adv[method])}</small>
+                  <small>{step.n}</small> {label.get(step)}
+                  <small class="n">
+                    {step.e === false && "error "}
+                    {signed(step.adv[method])}
+                  </small>
                 </button>
               );
             })}
@@ -175,28 +221,35 @@ function SideBySide({ group, by_rollout, method, scale, lit, light, open, set_op
 }
 
 // A strip per rollout: a line per method, a mark per step.
-function Strips({ group, by_rollout, light, open, set_open }) {
-  const names = short_names(group.rollouts.map((r) => r.name));
+const line = 13;
+const margin = 92;
+
+function Strips(common) {
+  const { group, by_rollout, names, open, set_open } = common;
   const scales = group.methods.map((_, m) => Math.max(1e-9, ...group.steps.map((s) => Math.abs(s.adv[m] ?? 0))));
   const longest = Math.max(1, ...by_rollout.map((steps) => steps.length));
   const wide = Math.max(6, Math.min(18, 900 / longest));
+  const high = group.methods.length * line;
   return (
     <div class="strips">
       <p class="key">
-        From the top: {group.methods.map((m, i) => [i > 0 && ", ", <Term name={m} />])}
+        Green is above 0, red below, as strong as the method's largest: {group.methods.map((m, i) => [i > 0 && ", ", <Term name={m} />])}.
       </p>
       {by_rollout.map((steps, r) => (
         <div class="strip">
-          <RolloutHead rollout={group.rollouts[r]} name={names[r]} light={light} r={r} />
+          <RolloutHead {...common} r={r} />
           <div class="scroll">
-            <svg width={steps.length * wide} height={group.methods.length * 10} role="img"
+            <svg width={margin + steps.length * wide} height={high} role="img"
               aria-label={`Advantages of rollout ${names[r]} by ${group.methods.length} methods`}>
+              {group.methods.map((name, m) => (
+                <text x={margin - 6} y={m * line + 10} text-anchor="end">{name}</text>
+              ))}
               {steps.map((step, i) => (
-                <g onClick={() => set_open(step)} class={step === open ? "open" : ""}>
-                  <rect class="place" x={i * wide} width={wide} height={group.methods.length * 10} />
+                <g onClick={() => set_open(step)} class={step === open ? "open" : ""} transform={`translate(${margin + i * wide},0)`}>
+                  <title>{`${step.n}: ${brief(step.name, 200)}`}</title>
+                  <rect class="place" width={wide} height={high} />
                   {group.methods.map((_, m) => (
-                    <rect x={i * wide + 0.5} y={m * 10 + 0.5} width={wide - 1} height={9}
-                      style={{ fill: colour(step.adv[m], scales[m]) }} />
+                    <rect x={0.5} y={m * line + 0.5} width={wide - 1} height={line - 1} style={{ fill: colour(step.adv[m], scales[m]) }} />
                   ))}
                 </g>
               ))}

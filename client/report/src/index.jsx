@@ -1,7 +1,7 @@
 // The first page: what there is, where it is decided, which group to open.
 import { useMemo, useState } from "preact/hooks";
-import { Histogram, ToolChart, VersionChart } from "./charts.jsx";
-import { Term } from "./glossary.jsx";
+import { Histogram, VersionChart } from "./charts.jsx";
+import { Term, Words } from "./glossary.jsx";
 import { brief, count, number, percent, plural, signed } from "./words.js";
 
 // The default and the one that all compare with; the others on demand.
@@ -27,10 +27,13 @@ export function Index({ index }) {
       <h1>{index.title}</h1>
       <ul class="headline">
         {index.headline.map((sentence) => (
-          <li>{sentence}</li>
+          <li>
+            <Words text={sentence} />
+          </li>
         ))}
       </ul>
       <Decisions decisions={index.decisions} />
+      <Changes changes={index.changes} />
       <Groups index={index} />
       <div class="columns">
         {index.versions.length > 0 && (
@@ -50,7 +53,6 @@ export function Index({ index }) {
         {index.tools.length > 0 && (
           <section>
             <h2>Tools</h2>
-            <ToolChart tools={index.tools} />
             <Tools tools={index.tools} />
           </section>
         )}
@@ -81,10 +83,10 @@ function Decisions({ decisions }) {
           <thead>
             <tr>
               <th>group</th>
-              <th>seen</th>
+              <th class="wide">seen</th>
               <th>better</th>
               <th>worse</th>
-              <th class="n">visits</th>
+              <th class="n wide">visits</th>
               <th class="n">difference</th>
             </tr>
           </thead>
@@ -92,20 +94,55 @@ function Decisions({ decisions }) {
             {decisions.map((d) => (
               <tr>
                 <td>{d.page ? <a href={`#group/${d.group}?rollout=${d.rollout}&step=${d.step}`}>{d.name}</a> : d.name}</td>
-                <td title={d.observed}>{brief(d.observed, 70)}</td>
+                <td class="wide" title={d.observed}>{brief(d.observed, 70)}</td>
                 <td title={d.best}>
                   {brief(d.best, 60)} <small>{number(d.best_q)}, {d.best_visits}×</small>
                 </td>
                 <td title={d.worst}>
                   {brief(d.worst, 60)} <small>{number(d.worst_q)}, {d.worst_visits}×</small>
                 </td>
-                <td class="n">{d.visits}</td>
+                <td class="n wide">{d.visits}</td>
                 <td class="n">{signed(d.gap)}{d.gap_error != null && ` ± ${number(d.gap_error)}`}</td>
               </tr>
             ))}
           </tbody>
         </table>
       )}
+    </section>
+  );
+}
+
+// Which tasks the headline means.
+function Changes({ changes }) {
+  const [shown, set_shown] = useState(10);
+  if (!changes?.tasks.length) return null;
+  return (
+    <section>
+      <h2>
+        Tasks that {changes.new} and {changes.old} solve differently
+      </h2>
+      <table>
+        <thead>
+          <tr>
+            <th>task</th>
+            <th>begins with</th>
+            <th class="n">{changes.old}</th>
+            <th class="n">{changes.new}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changes.tasks.slice(0, shown).map((t) => (
+            <tr>
+              <td>{t.name}</td>
+              <td title={t.words}>{brief(t.words, 90)}</td>
+              {t.tries.map(({ solved, n, group, page }) => (
+                <td class="n">{page ? <a href={`#group/${group}`}>{`${solved} of ${n}`}</a> : `${solved} of ${n}`}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {changes.tasks.length > shown && <button onClick={() => set_shown(shown + 100)}>{plural(changes.tasks.length - shown, "task")} more</button>}
     </section>
   );
 }
@@ -122,7 +159,7 @@ function Groups({ index }) {
   const { groups } = index;
   const [order, set_order] = useState("to learn from");
   const [filter, set_filter] = useState("");
-  const [shown, set_shown] = useState(50);
+  const [shown, set_shown] = useState(20);
   const rows = useMemo(() => {
     const by = orders[order];
     const wanted = filter.toLowerCase();
@@ -154,13 +191,13 @@ function Groups({ index }) {
             <tr>
               <th>group</th>
               <th>begins with</th>
-              <th class="n">rollouts</th>
+              <th class="n wide">rollouts</th>
               <th class="n">solved</th>
-              <th class="n">steps</th>
-              <th class="n">
+              <th class="n wide">steps</th>
+              <th class="n wide">
                 in <Term name="shared state">shared states</Term>
               </th>
-              <th class="n">largest {index.value_method ? <Term name={index.value_method} /> : "advantage"}</th>
+              <th class="n wide">largest {index.value_method ? <Term name={index.value_method} /> : "advantage"}</th>
             </tr>
           </thead>
           <tbody>
@@ -168,11 +205,11 @@ function Groups({ index }) {
               <tr>
                 <td>{g.page ? <a href={`#group/${g.id}`}>{g.name}</a> : g.name}</td>
                 <td title={g.words}>{brief(g.words, 90)}</td>
-                <td class="n">{g.rollouts}</td>
+                <td class="n wide">{g.rollouts}</td>
                 <td class="n">{g.judged ? `${g.successes} of ${g.judged}` : "not judged"}</td>
-                <td class="n">{count(g.steps)}</td>
-                <td class="n">{percent(g.shared)}</td>
-                <td class="n">{number(g.largest)}</td>
+                <td class="n wide">{count(g.steps)}</td>
+                <td class="n wide">{percent(g.shared)}</td>
+                <td class="n wide">{number(g.largest)}</td>
               </tr>
             ))}
           </tbody>
@@ -232,7 +269,9 @@ function Tools({ tools }) {
             </td>
             <td class="n">{count(t.calls)}</td>
             <td class="n">{count(t.known)}</td>
-            <td class="n">{t.known ? percent(t.errors / t.known) : "not known"}</td>
+            <td class="n share" style={t.known ? { "--share": t.errors / t.known } : {}}>
+              {t.known ? percent(t.errors / t.known) : "not known"}
+            </td>
           </tr>
         ))}
       </tbody>

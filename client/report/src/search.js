@@ -19,22 +19,15 @@ export async function search_columns() {
   return columns;
 }
 
-// Steps are listed by their distance from the one before.
-function marked(list, n) {
-  const found = new Uint8Array(n);
-  let at = 0;
-  for (const distance of list) found[(at += distance)] = 1;
-  return found;
-}
-
 // Which steps have a word, or for the last word of a query one that begins so.
 async function with_word(word, may_begin, n) {
   const shard = (await load(`words-${shard_of(word)}`)) ?? {};
   const all = new Uint8Array(n);
   for (const [term, list] of Object.entries(shard)) {
     if (term !== word && !(may_begin && term.startsWith(word))) continue;
-    const these = marked(list, n);
-    for (let i = 0; i < n; i++) all[i] |= these[i];
+    // Steps are listed by their distance from the one before.
+    let at = 0;
+    for (const distance of list) all[(at += distance)] = 1;
   }
   return all;
 }

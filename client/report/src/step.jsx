@@ -1,9 +1,10 @@
 // A step in full, and what others did in the same state.
 import { Term } from "./glossary.jsx";
-import { brief, number, outcome, percent, plural, signed } from "./words.js";
+import { in_characters, number, outcome, percent, plural, short_labels, signed } from "./words.js";
 
-export function Step({ group, step, method, close, set_open }) {
+export function Step({ group, by_rollout, step, method, close, set_open }) {
   const rollout = group.rollouts[step.r];
+  const next = by_rollout[step.r][by_rollout[step.r].indexOf(step) + 1];
   return (
     <aside class="step" aria-label={`Step ${step.n} of rollout ${rollout.name}`} key={`${step.r}-${step.n}`}>
       <button class="plain close" onClick={close} aria-label="Close the step">
@@ -16,6 +17,14 @@ export function Step({ group, step, method, close, set_open }) {
         <small>{outcome(rollout.success, rollout.truncated)}, return {number(rollout.return)}</small>
       </p>
       <p>{sentence(group, step)}</p>
+      <Text name="saw" text={step.o} />
+      <Text name={step.e === false && step.x == null ? "did, with an error" : "did"} text={step.d} />
+      {step.x != null ? <Text name={step.e === false ? "result: an error" : "result"} text={step.x} /> : <Text name="then saw" text={next?.o} />}
+      {step.w != null && <p>Reward {number(step.w)}</p>}
+      <Others group={group} step={step} set_open={set_open} />
+      <h3>
+        <Term name="advantage">Advantages</Term>
+      </h3>
       <table>
         <tbody>
           {group.methods.map((name, m) => (
@@ -28,11 +37,6 @@ export function Step({ group, step, method, close, set_open }) {
           ))}
         </tbody>
       </table>
-      <Text name="saw" text={step.o} />
-      <Text name="did" text={step.d} />
-      {step.x != null && <Text name={step.e === false ? "result: an error" : "result"} text={step.x} />}
-      {step.w != null && <p>Reward {number(step.w)}</p>}
-      <Others group={group} step={step} set_open={set_open} />
     </aside>
   );
 }
@@ -81,6 +85,8 @@ function Others({ group, step, set_open }) {
     const solved = judged.filter((r) => group.rollouts[r].success).length;
     return { steps, judged: judged.length, solved };
   });
+  const labels = short_labels(rows.map(({ steps }) => steps[0].name), in_characters(60));
+  rows.forEach((row, i) => (row.label = labels[i]));
   rows.sort((a, b) => b.solved / (b.judged || 1) - a.solved / (a.judged || 1) || b.steps.length - a.steps.length);
   return (
     <>
@@ -94,11 +100,11 @@ function Others({ group, step, set_open }) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ steps, judged, solved }) => (
+          {rows.map(({ steps, judged, solved, label }) => (
             <tr class={steps.includes(step) ? "on" : ""}>
               <td title={steps[0].d}>
                 <button class="plain link" onClick={() => set_open(steps.find((s) => s.r !== step.r) ?? steps[0])}>
-                  {brief(steps[0].d, 60) || "(nothing)"}
+                  {label}
                 </button>
               </td>
               <td class="n">{steps.length}</td>

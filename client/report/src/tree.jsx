@@ -2,7 +2,7 @@
 import { hierarchy, tree as tidy } from "d3-hierarchy";
 import { useMemo, useState } from "preact/hooks";
 import { Zoomed, button } from "./zoom.jsx";
-import { brief, fitting, is_complete, plural } from "./words.js";
+import { brief, in_pixels, is_complete, outcome, plural, short_labels } from "./words.js";
 
 // Nodes: { key, steps, rollouts, children }.  Steps are the same if state and action are.
 function grow(by_rollout) {
@@ -41,7 +41,7 @@ function solved_share(group, rollouts) {
   return judged.length ? judged.filter((r) => group.rollouts[r].success).length / judged.length : null;
 }
 
-const wide = 230;
+const wide = 250;
 const high = 44;
 
 export function RolloutTree({ group, by_rollout, lit, light, open, set_open }) {
@@ -49,6 +49,10 @@ export function RolloutTree({ group, by_rollout, lit, light, open, set_open }) {
   const nodes = useMemo(() => {
     const root = hierarchy(fold(grow(by_rollout), folded));
     tidy().nodeSize([high, wide])(root);
+    root.each((n) => {
+      const labels = short_labels((n.children ?? []).map((child) => child.data.node.steps[0].name), in_pixels(wide - 54));
+      n.children?.forEach((child, i) => (child.label = labels[i]));
+    });
     return root.descendants();
   }, [by_rollout, folded]);
   const top = Math.min(...nodes.map((n) => n.x)) - high;
@@ -63,7 +67,7 @@ export function RolloutTree({ group, by_rollout, lit, light, open, set_open }) {
     <Zoomed width={width} height={height} label={`Tree of ${plural(group.rollouts.length, "rollout")}`}>
       <g transform={`translate(0,${-top})`}>
         {nodes.filter((n) => n.parent).map((n) => (
-          <path class={`edge${lit != null && n.data.node.rollouts.includes(lit) ? " lit" : ""}`}
+          <path class={`edge${n.data.node.rollouts.some((r) => lit.includes(r)) ? " lit" : ""}`}
             stroke-width={1 + 5 * (n.data.node.rollouts.length / group.rollouts.length)}
             d={`M${n.parent.y + wide - 36},${n.parent.x}C${n.y - 10},${n.parent.x} ${n.y - 26},${n.x} ${n.y},${n.x}`} />
         ))}
@@ -79,24 +83,24 @@ function TreeNode({ group, n, open, light, set_open, toggle }) {
   const { chain, node, hidden } = n.data;
   const share = solved_share(group, node.rollouts);
   const step = chain.flatMap((c) => c.steps)[0];
-  const text = step ? fitting(step.d ?? step.o, wide - 36 - 18) || "(nothing)" : "start";
+  const only = node.rollouts.length === 1 && group.rollouts[node.rollouts[0]];
   const counts = [
-    plural(node.rollouts.length, "rollout"),
+    only ? outcome(only.success, only.truncated) : plural(node.rollouts.length, "rollout"),
     hidden > 0 && `${hidden} hidden`,
-    share != null && `${Math.round(100 * share)} % solved`,
+    !only && share != null && `${Math.round(100 * share)} % solved`,
     chain.length > 1 && step && `${chain.length} steps`,
   ].filter(Boolean).join(", ");
   const is_open = open && chain.some((c) => c.steps.includes(open));
   const fill = share == null ? "var(--none)" : `color-mix(in oklab, var(--good) ${Math.round(100 * share)}%, var(--bad))`;
   return (
-    <g class={`node${is_open ? " open" : ""}`} transform={`translate(${n.y},${n.x - 15})`} onMouseEnter={() => light(node.rollouts[0])}
+    <g class={`node${is_open ? " open" : ""}`} transform={`translate(${n.y},${n.x - 15})`} onMouseEnter={() => light(node.rollouts)}
       onMouseLeave={() => light(null)} onClick={() => step && set_open(step)} onDblClick={() => toggle(node.key)}
       {...button(() => step && set_open(step), () => toggle(node.key))}>
-      <title>{`${chain.flatMap((c) => c.steps.slice(0, 1)).map((s) => brief(s.d, 160)).join("\n")}`}</title>
+      <title>{`${chain.flatMap((c) => c.steps.slice(0, 1)).map((s) => brief(s.name, 160)).join("\n")}`}</title>
       <rect width={wide - 36} height={30} rx={4} />
       <rect width={5} height={30} rx={2} style={{ fill }} />
-      <text x={11} y={12}>{text}</text>
-      <text x={11} y={25} class="small">{fitting(counts, wide - 36 - 18)}</text>
+      <text x={11} y={12}>{step ? n.label : "start"}</text>
+      <text x={11} y={25} class="small">{counts}</text>
     </g>
   );
 }

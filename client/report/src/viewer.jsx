@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { load } from "./data.js";
 import { Failures } from "./failures.jsx";
-import { Glossary } from "./glossary.jsx";
+import { Glossary, explain } from "./glossary.jsx";
 import { Group } from "./group.jsx";
 import { Index } from "./index.jsx";
 import { Search } from "./search.jsx";
@@ -14,7 +14,7 @@ const pages = { "": Index, search: Search, group: Group, failures: Failures, glo
 function place() {
   const [path, query] = location.hash.slice(1).split("?");
   const [page, ...argument] = path.split("/").map(decodeURIComponent);
-  return { page, argument, query: Object.fromEntries(new URLSearchParams(query ?? "")) };
+  return { hash: location.hash, page, argument, query: Object.fromEntries(new URLSearchParams(query ?? "")) };
 }
 
 const key_help = [
@@ -99,7 +99,7 @@ function App({ index }) {
         </nav>
       </header>
       <main tabindex="-1">
-        <Page key={location.hash} index={index} argument={at.argument} query={at.query} />
+        <Page key={at.hash} index={index} argument={at.argument} query={at.query} />
       </main>
       <footer>
         Made by stepadv {index.version} on {index.made}. Numbers are those of the views at that time.
@@ -111,5 +111,6 @@ function App({ index }) {
 
 load("index").then((index) => {
   document.title = index ? `${index.title}: what each step was worth` : "No data";
+  if (index) explain(index.methods);
   render(index ? <App index={index} /> : <p>The data of this report are missing.</p>, document.body);
 });

@@ -18,22 +18,58 @@ export function brief(text, length = 80) {
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 }
 
-// As much of a text as has room in so many pixels of a picture, in the font of its labels.
+// Whether a label has room in so many pixels of a picture, in the font of its labels; or in so many characters.
 const pen = document.createElement("canvas").getContext("2d");
-export function fitting(text, pixels) {
-  pen.font = "12px system-ui, sans-serif";
-  const line = brief(text, 60);
-  let n = line.length;
-  while (n > 1 && pen.measureText(brief(line, n)).width > pixels) n--;
-  return brief(line, n);
+export const width_of = (label) => ((pen.font = "12px system-ui, sans-serif"), pen.measureText(label).width);
+export const in_pixels = (pixels) => (label) => width_of(label) <= pixels;
+export const in_characters = (n) => (label) => label.length <= n;
+
+// As much of the beginning of a text as has room.
+export function fitting(text, fits, begin = "") {
+  const line = begin + brief(text, 4000);
+  if (fits(line)) return line;
+  let [low, high] = [1, Math.min(line.length, 400)];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (fits(`${line.slice(0, middle)}…`)) low = middle;
+    else high = middle - 1;
+  }
+  return `${line.slice(0, low)}…`;
 }
 
-// Names without what all of them begin with, as long as they still differ.
+function same_beginning(lines) {
+  const shortest = Math.min(...lines.map((line) => line.length));
+  let n = 0;
+  while (n < shortest && lines.every((line) => line[n] === lines[0][n])) n++;
+  return n;
+}
+
+// Labels of texts.  Those that would be cut before they differ have in the middle what tells them apart.
+export function short_labels(texts, fits) {
+  const lines = texts.map((text) => brief(text, 4000));
+  const label = new Map(lines.map((line) => [line, fitting(line, fits)]));
+  for (let round = 0; round < 8; round++) {
+    const alike = Map.groupBy(label.keys(), (line) => label.get(line));
+    const unclear = [...alike.values()].filter((same) => same.length > 1);
+    if (!unclear.length) break;
+    for (const same of unclear) {
+      const n = same_beginning(same);
+      for (const line of same) {
+        const from = Math.max(0, Math.min(n - 3, line.length - 12));
+        label.set(line, fitting(line.slice(from), fits, from > 8 ? `${line.slice(0, 6)}…` : ""));
+      }
+    }
+  }
+  return lines.map((line) => label.get(line));
+}
+
+// Names without what all of them begin and end with, as long as they still differ.
 export function short_names(names) {
   if (names.length < 2) return names;
-  let n = 0;
-  const shortest = Math.min(...names.map((name) => name.length));
-  while (n < shortest && names.every((name) => name[n] === names[0][n])) n++;
-  const cut = names[0].slice(0, n).replace(/[^\s/_:.-]*$/, "").length;
-  return cut < 4 ? names : names.map((name) => name.slice(cut) || name);
+  const first = names[0].slice(0, same_beginning(names)).replace(/[^\s/_:.-]*$/, "").length;
+  const cut = first < 4 ? 0 : first;
+  const turned = names.map((name) => [...name.slice(cut)].reverse().join(""));
+  const last = turned[0].slice(0, same_beginning(turned)).replace(/[^\s/_:.-]*$/, "").length;
+  const short = names.map((name) => name.slice(cut, last < 6 ? undefined : name.length - last));
+  return new Set(short).size === new Set(names).size && short.every(Boolean) ? short : names;
 }

@@ -20,11 +20,13 @@ export function Zoomed({ width, height, label, children }) {
   const inner = useRef();
   useEffect(() => {
     const svg = select(picture.current);
-    const moves = zoom().scaleExtent([0.05, 8]).on("zoom", (event) => inner.current.setAttribute("transform", event.transform));
+    // Whoever scrolls along a page passes a picture: the wheel is for one that was chosen.
+    const may_begin = (event) => !event.button && (event.type !== "wheel" || event.ctrlKey || picture.current.contains(document.activeElement));
+    const moves = zoom().scaleExtent([0.05, 8]).filter(may_begin).on("zoom", (event) => inner.current.setAttribute("transform", event.transform));
     const fit = () => {
       const box = picture.current.getBoundingClientRect();
       // Readable first: a picture larger than its place is panned rather than shrunk to nothing.
-      const k = Math.max(0.45, Math.min(1.2, (box.width - 16) / width, (box.height - 16) / height));
+      const k = Math.max(0.7, Math.min(1.2, (box.width - 16) / width, (box.height - 16) / height));
       svg.call(moves.transform, zoomIdentity.translate(Math.max(8, (box.width - k * width) / 2), 8).scale(k));
     };
     svg.call(moves);
@@ -46,7 +48,7 @@ export function Zoomed({ width, height, label, children }) {
       <svg class="picture" ref={picture} tabindex="0" style={{ "--content": `${Math.ceil(height) + 32}px` }} role="group" aria-label={label}>
         <g ref={inner}>{children}</g>
       </svg>
-      <p class="quiet">Drag or arrow keys pan, the wheel or + and - zoom, 0 fits. Tab goes from box to box, Enter opens a step; a double click or the space bar folds a branch of the tree.</p>
+      <p class="quiet">Drag or arrow keys pan, + and - or after a click the wheel zoom, 0 fits. Tab goes from box to box, Enter opens a step; a double click or the space bar folds a branch of the tree.</p>
     </>
   );
 }

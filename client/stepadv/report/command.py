@@ -109,16 +109,20 @@ class Report:
         """The index, and the page around it all."""
         self.search.finish()
         problems, tools = read.problems(self.source), self.tools.rows()
-        said = summary.headline(self.groups, problems, tools)
+        changes = summary.changes(self.groups)
+        said = summary.headline(self.groups, changes, problems, tools)
         if self.n_read < len(self.groups):
             said.append(f"Texts of {self.n_read:,} groups were read; --steps reads more.")
         self.decisions.sort(key=lambda d: -(d["gap"] or 0) / (d["gap_error"] or 1))
+        differences = self.differences.rows()
         self.pages.write("index", {
             "title": self.source.title, "version": __version__, "made": datetime.date.today().isoformat(),
-            "headline": said, "value_method": self.source.value_method, "versions": summary.versions(self.groups), "lengths": summary.lengths(self.groups),
-            "tools": tools, "problems": problems, "decisions": self.decisions[:MOST_DECISIONS],
+            "headline": said, "methods": {m: self.source.comments.get(m, "") for m in self.source.methods},
+            "value_method": self.source.value_method, "versions": summary.versions(self.groups), "lengths": summary.lengths(self.groups),
+            "changes": changes, "tools": tools, "problems": problems, "decisions": self.decisions[:MOST_DECISIONS],
             "advantages": [summary.histogram(m, v) for m, v in zip(self.source.methods, self.advantages, strict=True)],
-            "failures": self.failures.rows(), "differences": self.differences.rows(),
+            "failures": self.failures.rows(), "differences": differences,
+            "states": {"compared": self.differences.compared, "apart": self.differences.apart},
             "groups": [{
                 "id": g.place, "place": g.place, "name": g.name, "words": g.words, "rollouts": len(g.rollouts), "judged": g.judged,
                 "successes": g.successes, "steps": g.numbers.get("n_steps"), "shared": read.finite(g.numbers.get("shared_step_share")),

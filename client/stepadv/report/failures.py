@@ -6,13 +6,14 @@ import re
 from collections import Counter, defaultdict
 from typing import Any
 
-from stepadv.report.read import Group
+from stepadv.report.read import Group, in_order
 from stepadv.text import shorten
 
 MOST_CLUSTERS = 12
 MOST_DIFFERENCES = 15
 LAST_STEPS = 3
 OF_A_STATE = "Last shared state: "
+PROGRAM = re.compile(r"[\w.+-]{1,24}(?= |$|\[)")
 WORD = re.compile(r"[^\W\d_]\w{2,}")
 
 
@@ -24,6 +25,12 @@ def _without_numbers(text: str) -> str:
     return re.sub(r"\d+", "#", text)
 
 
+def _program(call: str, tool: str) -> str:
+    """The first word of a call that is one command, as in a shell."""
+    words = PROGRAM.match(call.removeprefix(f"{tool}: "))
+    return words[0] if words and call.startswith(f"{tool}: ") else ""
+
+
 def _last_call(steps: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     """The last tool that a rollout called, or else what it did last."""
     for step in reversed(steps):
@@ -33,16 +40,22 @@ def _last_call(steps: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     return f"Last did: {_without_numbers(_one_line(last['d'], 60)) or '(nothing)'}", last
 
 
+def _came_of(steps: list[dict[str, Any]], step: dict[str, Any]) -> str | None:
+    """The result of a step, which many scaffolds keep as what the next step saw."""
+    i = steps.index(step) + 1
+    return step["x"] or (steps[i]["o"] if i < len(steps) else None)
+
+
 def _ending(steps: list[dict[str, Any]], truncated: bool, shared: Counter[int]) -> tuple[str, dict[str, Any]]:
     """How a failed rollout ended: a title for its cluster, and the step that shows it."""
     last = steps[-1]
     for step in reversed(steps[-LAST_STEPS:]):
         if step["e"] is False:
-            return f"Ends after an error: {_without_numbers(_one_line(step['x'] or step['d'], 60))}", step
+            return f"Ends after an error: {_without_numbers(_one_line(_came_of(steps, step) or step['d'], 60))}", step
     if truncated:
         return "Cut off before it was done", last
     for step in reversed(steps):
-        if step["s"] is not None and shared[step["s"]] > 1 and step["o"]:
+        if step["s"] is not None and shared[step["s"]] > 1 and WORD.search(step["o"] or ""):
             return f"{OF_A_STATE}{_without_numbers(_one_line(step['o'], 60))}", step
     return _last_call(steps)
 
@@ -52,6 +65,7 @@ class Failures:
 
     def __init__(self) -> None:
         """Without any rollout."""
+        self._tools: set[str] = set()
         self._rollouts: list[tuple[str, str, set[str], dict[str, Any]]] = []
         self._clusters: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._words: dict[str, Counter[str]] = defaultdict(Counter)
@@ -72,10 +86,12 @@ class Failures:
             title, step = _ending(by_rollout[r], rollout.truncated, shared)
             words = {w.lower() for s in by_rollout[r][-LAST_STEPS:] for part in (s["o"], s["d"], s["x"])
                      for w in WORD.findall((part or "")[:2000])}
-            other, _ = _last_call(by_rollout[r])
+            other, call = _last_call(by_rollout[r])
+            self._tools.add(call["t"] or "")
             self._rollouts.append((title, other, words, {
                 "task": group.task, "group": group.place, "page": group.page, "rollout": r, "step": step["n"], "version": rollout.version or "(no name)",
-                "name": f"{group.name}, {rollout.name}", "text": _one_line(step["x"] or step["d"], 200)}))
+                "name": f"{group.name}, {rollout.name}", "text": " → ".join(filter(None, (_one_line(step["d"], 90), _one_line(_came_of(by_rollout[r], step), 110)))),
+                "program": _program(call["d"] or "", call["t"]) if call["t"] else ""}))
 
     def rows(self) -> list[dict[str, Any]]:
         """Clusters, the largest first; those of one rollout together."""
@@ -94,6 +110,9 @@ class Failures:
             tasks[title].add(example["task"])
         for title, other, words, example in self._rollouts:
             name = other if title.startswith(OF_A_STATE) and len(tasks[title]) < 2 else title
+            # Where all calls are of one tool, its name says nothing.
+            if name == other and len(self._tools) == 1 and example["program"]:
+                name = f"{other}: {example['program']}"
             self._clusters[name].append(example)
             self._words[name].update(words)
             self._all.update(words)
@@ -123,6 +142,7 @@ class Differences:
 
     def __init__(self) -> None:
         """Without any step."""
+        self.compared = self.apart = 0
         self._seen: dict[tuple[str, int], dict[str, list[tuple[str, bool | None]]]] = defaultdict(lambda: defaultdict(list))
         self._text: dict[tuple[str, int], str] = {}
 
@@ -143,10 +163,12 @@ class Differences:
             if len(often) < 2:
                 continue
             shares = {v: Counter(a for a, _ in visits) for v, visits in often.items()}
-            one, other = sorted(often)[-2:]
+            self.compared += 1
+            one, other = sorted(often, key=in_order)[-2:]
             actions = shares[one].keys() | shares[other].keys()
             apart = 0.5 * sum(abs(shares[one][a] / len(often[one]) - shares[other][a] / len(often[other])) for a in actions)
             if apart >= 0.5:
+                self.apart += 1
                 least = min(len(often[one]), len(often[other]))
                 found.append((apart * least**0.5, key, [self._version(v, often[v], shares[v]) for v in (one, other)]))
         found.sort(key=lambda item: (-item[0], item[1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +63,11 @@ class Group:
 def finite(x: Any) -> float | None:
     """A number, or None: JSON has no other."""
     return float(x) if x is not None and math.isfinite(x) else None
+
+
+def in_order(name: str) -> list[tuple[int, str]]:
+    """A key that sorts v9 before v10."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def as_text(value: Any) -> str | None:

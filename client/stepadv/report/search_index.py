@@ -17,7 +17,7 @@ from stepadv.report.read import Group
 
 STEPS_PER_FILE = 500
 LONGEST_WORD = 40
-INDEXED = 4000
+EXCERPT = 4000
 
 
 def words_of(text: str) -> set[str]:
@@ -68,10 +68,9 @@ class SearchIndex:
             self._add_text(" — ".join(filter(None, (step["o"], step["d"], step["x"]))))
 
     def _add_text(self, text: str) -> None:
-        text = text[:INDEXED]
         for word in words_of(text):
             self._postings[word].append(self._n)
-        self._texts.append(" ".join(text.split()))
+        self._texts.append(" ".join(text[:EXCERPT].split()))
         self._n += 1
         if len(self._texts) == STEPS_PER_FILE:
             self._flush()

@@ -30,6 +30,7 @@ class Source:
     key: list[str] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
     methods: list[str] = field(default_factory=list)
+    comments: dict[str, str] = field(default_factory=dict)
     observation: str | None = None
     action: str | None = None
     result: str | None = None
@@ -127,7 +128,7 @@ def _read_columns(source: Source, compare: dict[str, str], texts: dict[str, str 
     source.types = compare
     source.key = names[: names.index("rollout_id")]
     after = names.index("success") + 1
-    methods = _method_names(source.connection)
+    methods = source.comments = _methods(source.connection)
     for name in names[after:]:
         if compare[name] != "double precision" or (methods and name not in methods and source.methods):
             break
@@ -143,10 +144,11 @@ def _read_columns(source: Source, compare: dict[str, str], texts: dict[str, str 
     source.value_method = next((m for m in source.methods if needed <= set(source.columns(m))), None)
 
 
-def _method_names(connection: psycopg.Connection[Any]) -> set[str]:
-    """Names of functions that give an advantage per step."""
+def _methods(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    """Functions that give an advantage per step, and what their comments say."""
     rows = connection.execute(
-        "SELECT DISTINCT p.proname FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace"
-        " WHERE n.nspname = 'stepadv' AND 'advantage' = ANY (p.proargnames)"
+        "SELECT DISTINCT ON (p.proname) p.proname, coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '')"
+        " FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace"
+        " WHERE n.nspname = 'stepadv' AND 'advantage' = ANY (p.proargnames) ORDER BY p.proname, p.oid"
     )
-    return {name for (name,) in rows.fetchall()}
+    return dict(rows.fetchall())

@@ -7,9 +7,11 @@ from array import array
 from collections import Counter, defaultdict
 from typing import Any
 
-from stepadv.report.read import Group
+from stepadv.report.read import Group, in_order
+from stepadv.text import count
 
 BINS = 40
+NO_NAME = "(no name)"
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
@@ -37,12 +39,12 @@ def versions(groups: list[Group]) -> list[dict[str, Any]]:
     if set(by) <= {""}:
         return []
     found = []
-    for name in sorted(by):
+    for name in sorted(by, key=in_order):
         judged = [r for r in by[name] if r.success is not None]
         successes = sum(r.success for r in judged)
         low, high = wilson(successes, len(judged))
         length = sum(r.steps for r in by[name]) / len(by[name])
-        found.append({"name": name or "(no name)", "rollouts": len(by[name]), "judged": len(judged),
+        found.append({"name": name or NO_NAME, "rollouts": len(by[name]), "judged": len(judged),
                       "successes": successes, "low": low, "high": high, "length": length})
     return found
 
@@ -80,33 +82,41 @@ def _percent(x: float) -> str:
     return f"{round(100 * x)} %"
 
 
-def _versions_in_words(groups: list[Group]) -> str | None:
-    """The last version against the one before it, over tasks that both tried."""
+def changes(groups: list[Group]) -> dict[str, Any] | None:
+    """The last version against the one before it: tasks that one of them solves in most tries and the other does not."""
     by: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    of_task: dict[tuple[str, str], Group] = {}
     for group in groups:
         for rollout in group.rollouts:
             if rollout.success is not None:
+                of_task.setdefault((rollout.version, group.task), group)
                 solved, n = by[rollout.version].get(group.task, (0, 0))
                 by[rollout.version][group.task] = (solved + rollout.success, n + 1)
     if len(by) < 2:
         return None
-    old, new = sorted(by)[-2:]
+    old, new = sorted(by, key=in_order)[-2:]
     both = by[old].keys() & by[new].keys()
 
     def solves(version: str, task: str) -> bool:
         solved, n = by[version][task]
         return 2 * solved > n
 
-    wins = sum(solves(new, t) and not solves(old, t) for t in both)
-    losses = sum(solves(old, t) and not solves(new, t) for t in both)
-    if not both:
-        return None
-    p = sign_test(wins, losses)
-    return (f"Of {len(both)} tasks that both tried, {new} solves {wins} in most tries that {old} did not, and loses {losses}"
-            f" (p {'< .001' if p < 0.001 else f'{p:.2g}'}).")
+    apart = [t for t in both if solves(old, t) != solves(new, t)]
+    apart.sort(key=lambda t: (solves(new, t), -abs(by[new][t][0] / by[new][t][1] - by[old][t][0] / by[old][t][1]), t))
+    return {"old": old or NO_NAME, "new": new or NO_NAME, "both": len(both), "wins": sum(solves(new, t) for t in apart),
+            "losses": sum(solves(old, t) for t in apart),
+            "tasks": [{"name": t, "words": of_task[new, t].words, "tries": [
+                {"solved": by[v][t][0], "n": by[v][t][1], "group": of_task[v, t].place, "page": of_task[v, t].page}
+                for v in (old, new)]} for t in apart]}
 
 
-def headline(groups: list[Group], problems: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[str]:
+def _in_words(found: dict[str, Any]) -> str:
+    p = sign_test(found["wins"], found["losses"])
+    return (f"Of {count(found['both'], 'task')} that both tried, {found['new']} solves {found['wins']} in most tries that {found['old']} did not,"
+            f" and loses {found['losses']} (p {'< .001' if p < 0.001 else f'{p:.2g}'.removeprefix('0')}).")
+
+
+def headline(groups: list[Group], between: dict[str, Any] | None, problems: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[str]:
     """What somebody should know first, in sentences."""
     tries = sum(len(g.rollouts) for g in groups)
     judged, solved = sum(g.judged for g in groups), sum(g.successes for g in groups)
@@ -116,9 +126,8 @@ def headline(groups: list[Group], problems: list[dict[str, Any]], tools: list[di
     if judged < tries:
         said.append(f"{tries - judged:,} of them are not judged: no method says anything of these."
                     if judged else "None is judged: without an outcome no method gives an advantage.")
-    between = _versions_in_words(groups)
-    if between:
-        said.append(between)
+    if between and between["both"]:
+        said.append(_in_words(between))
     informative = sum(0 < g.successes < g.judged for g in groups)
     if judged:
         said.append(f"{informative:,} of {len(groups):,} groups are informative: their tries came out differently.")
