@@ -15,7 +15,7 @@ use lib $FindBin::Bin;
 use Browser;
 
 my $client = abs_path('client');
-plan skip_all => 'the viewer is not built: npm is missing (46 tests)' if !-e "$client/stepadv/report/static/viewer.js";
+plan skip_all => 'the viewer is not built: npm is missing (48 tests)' if !-e "$client/stepadv/report/static/viewer.js";
 
 my $node = PostgreSQL::Test::Cluster->new('report');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -37,6 +37,9 @@ $node->safe_psql('postgres', 'CREATE EXTENSION stepadv; SET jit = off;' . slurp_
 	-- A task that v10 mostly solves and v9 does not.
 	INSERT INTO rl.rollouts (policy_version, task_id, rollout_id, success) SELECT v, 'two doors', v || r, (r = 1) = (v = 'v9') FROM unnest('{v9,v10}'::text[]) v, generate_series(1, 4) r;
 	INSERT INTO rl.steps (policy_version, task_id, rollout_id, step_no, observation, action) SELECT policy_version, task_id, rollout_id, 0, 'hall', CASE WHEN success THEN 'right' ELSE 'left' END FROM rl.rollouts WHERE task_id = 'two doors';
+	-- More rows than are drawn at once.
+	INSERT INTO rl.rollouts (task_id, rollout_id, success) SELECT 'long way', 'long ' || r, r = 1 FROM generate_series(1, 2) r;
+	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action) SELECT 'long way', 'long ' || r, i, 'place ' || i, 'go on' FROM generate_series(1, 2) r, generate_series(0, 299) i;
 	-- And a group that nobody has judged.
 	INSERT INTO rl.rollouts (task_id, rollout_id) VALUES ('unjudged', 'u1');
 	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action) SELECT 'unjudged', 'u1', i, 'seen', 'done' FROM generate_series(0, 2) i;
@@ -63,7 +66,7 @@ like($err, qr/column "nothing" does not exist in view "steps_compare"/, 'nor suc
 my $program = Browser::installed();
 if (!$program)
 {
-	note('no browser: skipped 37 tests');
+	note('no browser: skipped 39 tests');
 	done_testing();
 	exit;
 }
@@ -90,8 +93,8 @@ sub visit
 
 # The index --------------------------------------------------------------------
 ok(visit(''), 'the index');
-like($browser->evaluate('document.querySelector(".headline").textContent'), qr/47 tries of 9 tasks/, 'a headline in words');
-is($browser->evaluate(q{new Set([...document.querySelectorAll("td:first-child a[href^='#group/']")].map((a) => a.textContent)).size}), 10, 'all groups');
+like($browser->evaluate('document.querySelector(".headline").textContent'), qr/49 tries of 10 tasks/, 'a headline in words');
+is($browser->evaluate(q{new Set([...document.querySelectorAll("td:first-child a[href^='#group/']")].map((a) => a.textContent)).size}), 11, 'all groups');
 like($browser->evaluate('document.querySelector(".headline").textContent'), qr/Of 1 task that both tried, v10 solves 1 in most tries that v9 did not, and loses 0 \(p 1\)/, 'versions in the order of their numbers');
 is($browser->evaluate(q{[...[...document.querySelectorAll("tr")].find((r) => r.cells[0].textContent === "two doors").cells].map((c) => c.textContent).join("|")}), 'two doors|hall|1 of 4|3 of 4', 'and which task that is');
 is($browser->evaluate(q{(() => { const row = [...document.querySelectorAll("tr")].find((r) => r.cells[0].textContent === "walk"); return [...row.cells].map((c) => c.textContent).join("|"); })()}),
@@ -148,6 +151,13 @@ foreach my $view ('methods', 'tree', 'graph')
 	})()}), 0, 'the way of the rollout under the pointer is lit') if $view eq 'tree';
 }
 
+visit('');
+my $long = $browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")].find((a) => a.textContent === "long way").hash});
+visit("$long?rollout=1&step=250");
+ok(until_true(q{(() => { const cell = document.getElementById("s1-250")?.getBoundingClientRect(), box = document.querySelector(".side-by-side").getBoundingClientRect();
+	return cell && cell.top >= box.top && cell.bottom <= box.bottom; })()}), 'a step far down a long group is in view');
+cmp_ok($browser->evaluate('document.querySelectorAll("button.cell").length'), '<', 200, 'and few others are drawn');
+
 # Search -------------------------------------------------------------------------
 ok(visit('#search?text=door&outcome=solved'), 'search');
 ok(until_true('/ steps? of /.test(document.querySelector("[role=status]")?.textContent)'), 'has an answer');
@@ -162,7 +172,7 @@ ok(until_true(q{/^2 steps? of/.test(document.querySelector("[role=status]")?.tex
 visit('#search?version=v10');
 ok(until_true(q{/^4 steps? of/.test(document.querySelector("[role=status]")?.textContent)}), 'of one version');
 visit('#failures');
-is($browser->evaluate(q{[...document.querySelectorAll("main tbody tr")].map((r) => [...r.cells].map((c) => c.textContent).join("|")).join()}), 'hall|v9|left 75 %|4|25 %,v10|right 75 %|4|75 %', 'what two versions do in a state');
+is($browser->evaluate(q{[...document.querySelectorAll("main tbody tr")].map((r) => [...r.cells].map((c) => c.textContent).join("|")).join()}), 'hall two doors|v9|left 75 %|4|25 %,v10|right 75 %|4|75 %', 'what two versions do in a state');
 visit('');
 $browser->press('/');
 ok(until_true('document.activeElement?.type === "search"'), '/ leads to search');
@@ -199,7 +209,10 @@ foreach my $page ('', "#group/$first?rollout=0&step=0", $bad, '#failures', '#sea
 		}
 	}
 }
-is(join("\n", @wide), '', 'no page is wider than its window, at 390, 768 and 1440 pixels');
+visit("#group/$first?rollout=0&step=0", 1000, 'light', 'print');
+push @wide, 'printed' if $browser->evaluate('document.documentElement.scrollWidth') > 1000
+	|| $browser->evaluate('document.querySelector("aside.step").getBoundingClientRect().top < document.querySelector(".side-by-side").getBoundingClientRect().bottom');
+is(join("\n", @wide), '', 'no page is wider than its window, at 390, 768 and 1440 pixels or on paper');
 is(join("\n", @pale), '', 'contrast of text, light and dark');
 is(join("\n", @said), '', 'no script has an error');
 visit($bad);

@@ -29,7 +29,7 @@ export function Failures({ index }) {
           <h2>States that two versions leave differently</h2>
           <p>
             {plural(index.states.compared, "state")} of a task {index.states.compared === 1 ? "was" : "were"} seen by two versions at least 3
-            times each. In {count(index.states.apart)} of them at least half of what they do is different.
+            times each, in 2 rollouts or more. In {count(index.states.apart)} of them at least half of what they do is different.
           </p>
           <table>
             <thead>
@@ -45,7 +45,11 @@ export function Failures({ index }) {
               {index.differences.flatMap((d) =>
                 d.versions.map((v, i) => (
                   <tr>
-                    {i === 0 && <td rowspan={d.versions.length} title={d.observed}>{brief(d.observed, 90)}</td>}
+                    {i === 0 && (
+                      <td rowspan={d.versions.length} title={d.observed}>
+                        {brief(d.observed, 90) || "(nothing)"} <small>{d.task}</small>
+                      </td>
+                    )}
                     <td>{v.name}</td>
                     <td title={v.action}>
                       {brief(v.action, 70)} <small>{percent(v.share)}</small>

@@ -5,6 +5,7 @@ import { Zoomed, button } from "./zoom.jsx";
 import { brief, in_pixels, is_complete, plural, short_labels, width_of } from "./words.js";
 
 const most_nodes = 120;
+const most_edges = 300;
 const most_labels = 80;
 const inch = 72;
 
@@ -31,7 +32,8 @@ function state_graph(group, by_rollout) {
       edges.get(key).rollouts.add(r);
     });
   });
-  const graph = { nodes: [...nodes.values()], edges: [...edges.values()] };
+  const taken = [...edges.values()].sort((a, b) => b.rollouts.size - a.rollouts.size || b.steps.length - a.steps.length);
+  const graph = { nodes: [...nodes.values()], edges: taken.slice(0, most_edges), left_out: Math.max(0, taken.length - most_edges) };
   label(graph);
   return graph;
 }
@@ -75,10 +77,11 @@ export function StateGraph({ group, by_rollout, lit, light, open, set_open }) {
     Graphviz.load().then((graphviz) => set_laid(JSON.parse(graphviz.layout(dot(graph), "json", "dot"))));
   }, [graph]);
   if (!laid) return <p>Laying out …</p>;
+  const left_out = graph.left_out > 0 ? `, ${graph.left_out} that fewer rollouts took are left out` : "";
   const [, , width, height] = laid.bb.split(",").map(Number);
   const place = (pos) => pos.split(",").map(Number);
   return (
-    <Zoomed width={width} height={height} label={`State graph: ${plural(graph.nodes.length, "state")}, ${plural(graph.edges.length, "edge")}`}>
+    <Zoomed width={width} height={height} label={`State graph: ${plural(graph.nodes.length, "state")}, ${plural(graph.edges.length, "edge")}${left_out}`}>
       <defs>
         <marker id="arrow" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">
           <path d="M0,0L8,4L0,8z" fill="context-stroke" />

@@ -1,5 +1,5 @@
 // The page of a group: its rollouts side by side, a step in full, the tree and the graph.
-import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { align } from "./align.js";
 import { load } from "./data.js";
 import { Term, Words } from "./glossary.jsx";
@@ -14,6 +14,8 @@ export function colour(advantage, scale) {
   const share = Math.min(1, Math.abs(advantage) / scale) ** 0.7;
   return `color-mix(in oklab, var(${advantage > 0 ? "--good" : "--bad"}) ${Math.round(48 * share)}%, transparent)`;
 }
+
+const largest = (group, m) => group.steps.reduce((most, s) => Math.max(most, Math.abs(s.adv[m] ?? 0)), 1e-9);
 
 export function Group({ index, argument, query }) {
   const [group, set_group] = useState(undefined);
@@ -53,10 +55,7 @@ function Loaded({ index, group, query }) {
   const [open, set_open] = useState(() => chosen(group, query));
   const [view, set_view] = useState("side by side");
   const by_rollout = useMemo(() => group.rollouts.map((_, r) => group.steps.filter((s) => s.r === r)), [group]);
-  const scale = useMemo(
-    () => Math.max(1e-9, ...group.steps.map((s) => Math.abs(s.adv[method] ?? 0))),
-    [group, method],
-  );
+  const scale = useMemo(() => largest(group, method), [group, method]);
   const names = useMemo(() => short_names(group.rollouts.map((r) => r.name)), [group]);
   useKeys(by_rollout, open, set_open);
   // The address leads back to what is open.
@@ -139,7 +138,6 @@ function useKeys(by_rollout, open, set_open) {
       const at = by_rollout[open.r].indexOf(open) + (along ?? 0);
       const next = steps[Math.max(0, Math.min(steps.length - 1, at))];
       set_open(next);
-      document.getElementById(`s${next.r}-${next.n}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
@@ -164,6 +162,29 @@ function RolloutHead({ group, by_rollout, names, light, set_open, r }) {
 }
 
 const columns_at_once = 24;
+// Of more rows than these, those in view are drawn, all of one height; on paper all are.
+const most_rows = 200;
+const drawn_rows = 90;
+const paper = matchMedia("print");
+
+function usePaper() {
+  const [on, set_on] = useState(paper.matches);
+  useEffect(() => {
+    const changed = () => set_on(paper.matches);
+    paper.addEventListener("change", changed);
+    return () => paper.removeEventListener("change", changed);
+  }, []);
+  return on;
+}
+
+// The cell of a step, or the row that it will be drawn in, comes into view.
+function show(box, rows, high, step) {
+  if (high) {
+    const at = high * rows.findIndex(({ cells }) => cells.includes(step));
+    if (at < box.scrollTop || at + 3 * high > box.scrollTop + box.clientHeight) box.scrollTop = at - box.clientHeight / 3;
+  }
+  document.getElementById(`s${step.r}-${step.n}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
 
 function SideBySide(common) {
   const { by_rollout, method, scale, lit, open, set_open } = common;
@@ -174,9 +195,20 @@ function SideBySide(common) {
     const labels = short_labels(steps.map((step) => step.name), in_characters(42));
     return { cells, label: new Map(steps.map((step, i) => [step, labels[i]])) };
   }), [by_rollout, from]);
+  const box = useRef();
+  const on_paper = usePaper();
+  const high = useMemo(() => {
+    if (on_paper || rows.length <= most_rows) return 0;
+    return rows.some(({ label }) => [...label.values()].some((text) => text.length > 11)) ? 68 : 31;
+  }, [rows, on_paper]);
+  const [first, set_first] = useState(0);
+  const shown = high ? rows.slice(first, first + drawn_rows) : rows;
   useEffect(() => {
-    if (open && (open.r < from || open.r >= from + columns_at_once)) set_from(open.r - (open.r % columns_at_once));
-  }, [open]);
+    if (!open) return;
+    if (open.r < from || open.r >= from + columns_at_once) set_from(open.r - (open.r % columns_at_once));
+    else show(box.current, rows, high, open);
+  }, [open, from]);
+  const scrolled = () => set_first(high ? Math.max(0, 10 * Math.floor(box.current.scrollTop / high / 10 - 2)) : 0);
   return (
     <>
       {by_rollout.length > columns_at_once && (
@@ -188,7 +220,8 @@ function SideBySide(common) {
           </button>
         </p>
       )}
-      <div class="side-by-side" role="grid" style={{ "--columns": part.length }} tabindex="0" aria-label="Rollouts side by side">
+      <div class="side-by-side" role="grid" ref={box} onScroll={scrolled} style={{ "--columns": part.length, "--high": `${high - 2}px` }} tabindex="0"
+        aria-label="Rollouts side by side" aria-rowcount={rows.length + 1}>
         <div class="row head" role="row">
           {part.map((_, i) => (
             <div role="columnheader">
@@ -196,8 +229,9 @@ function SideBySide(common) {
             </div>
           ))}
         </div>
-        {rows.map(({ cells, label }) => (
-          <div class="row" role="row">
+        {high > 0 && <div style={{ height: `${high * first}px` }} />}
+        {shown.map(({ cells, label }, i) => (
+          <div class={`row${high ? " fixed" : ""}`} role="row" aria-rowindex={first + i + 2} key={first + i}>
             {part.map((_, i) => {
               const step = cells[i];
               if (!step) return <div role="gridcell" class="none" />;
@@ -215,6 +249,7 @@ function SideBySide(common) {
             })}
           </div>
         ))}
+        {high > 0 && <div style={{ height: `${high * (rows.length - first - shown.length)}px` }} />}
       </div>
     </>
   );
@@ -225,11 +260,10 @@ const line = 13;
 const margin = 92;
 
 function Strips(common) {
-  const { group, by_rollout, names, open, set_open } = common;
-  const scales = group.methods.map((_, m) => Math.max(1e-9, ...group.steps.map((s) => Math.abs(s.adv[m] ?? 0))));
+  const { group, by_rollout } = common;
+  const scales = useMemo(() => group.methods.map((_, m) => largest(group, m)), [group]);
   const longest = Math.max(1, ...by_rollout.map((steps) => steps.length));
   const wide = Math.max(6, Math.min(18, 900 / longest));
-  const high = group.methods.length * line;
   return (
     <div class="strips">
       <p class="key">
@@ -238,25 +272,44 @@ function Strips(common) {
       {by_rollout.map((steps, r) => (
         <div class="strip">
           <RolloutHead {...common} r={r} />
-          <div class="scroll">
-            <svg width={margin + steps.length * wide} height={high} role="img"
-              aria-label={`Advantages of rollout ${names[r]} by ${group.methods.length} methods`}>
-              {group.methods.map((name, m) => (
-                <text x={margin - 6} y={m * line + 10} text-anchor="end">{name}</text>
-              ))}
-              {steps.map((step, i) => (
-                <g onClick={() => set_open(step)} class={step === open ? "open" : ""} transform={`translate(${margin + i * wide},0)`}>
-                  <title>{`${step.n}: ${brief(step.name, 200)}`}</title>
-                  <rect class="place" width={wide} height={high} />
-                  {group.methods.map((_, m) => (
-                    <rect x={0.5} y={m * line + 0.5} width={wide - 1} height={line - 1} style={{ fill: colour(step.adv[m], scales[m]) }} />
-                  ))}
-                </g>
-              ))}
-            </svg>
-          </div>
+          <Strip {...common} r={r} scales={scales} wide={wide} />
         </div>
       ))}
+    </div>
+  );
+}
+
+function Strip({ group, by_rollout, names, open, set_open, r, scales, wide }) {
+  const steps = by_rollout[r];
+  const high = group.methods.length * line;
+  // A path for all marks of one colour: an element for each mark takes seconds.
+  const marks = useMemo(() => {
+    const of_colour = new Map();
+    steps.forEach((step, i) => step.adv.forEach((advantage, m) => {
+      const fill = colour(advantage, scales[m]);
+      const mark = `M${(i * wide + 0.5).toFixed(1)} ${m * line + 0.5}h${(wide - 1).toFixed(1)}v${line - 1}H${(i * wide + 0.5).toFixed(1)}z`;
+      of_colour.set(fill, (of_colour.get(fill) ?? "") + mark);
+    }));
+    return [...of_colour].map(([fill, d]) => <path d={d} style={{ fill }} />);
+  }, [group, wide]);
+  const under = (event) => steps[Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left) / wide)] ?? steps.at(-1);
+  const tell = (event) => {
+    const step = under(event);
+    if (step) event.currentTarget.firstChild.textContent = `${step.n}: ${brief(step.name, 200)}`;
+  };
+  return (
+    <div class="scroll">
+      <svg width={margin + steps.length * wide} height={high} role="img" aria-label={`Advantages of rollout ${names[r]} by ${group.methods.length} methods`}>
+        {group.methods.map((name, m) => (
+          <text x={margin - 6} y={m * line + 10} text-anchor="end">{name}</text>
+        ))}
+        <g transform={`translate(${margin},0)`} onClick={(event) => set_open(under(event))} onMouseMove={tell}>
+          <title />
+          <rect class="place" width={steps.length * wide} height={high} />
+          {marks}
+          {open?.r === r && <rect class="open" x={steps.indexOf(open) * wide} width={wide} height={high} />}
+        </g>
+      </svg>
     </div>
   );
 }

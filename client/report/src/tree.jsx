@@ -50,7 +50,10 @@ export function RolloutTree({ group, by_rollout, lit, light, open, set_open }) {
     const root = hierarchy(fold(grow(by_rollout), folded));
     tidy().nodeSize([high, wide])(root);
     root.each((n) => {
-      const labels = short_labels((n.children ?? []).map((child) => child.data.node.steps[0].name), in_pixels(wide - 54));
+      const steps = (n.children ?? []).map((child) => child.data.node.steps[0]);
+      // The same done in two states: what was seen comes first.
+      const twice = (step) => steps.some((other) => other !== step && other.name === step.name);
+      const labels = short_labels(steps.map((step) => (step.o && twice(step) ? `${step.o}: ${step.name}` : step.name)), in_pixels(wide - 54));
       n.children?.forEach((child, i) => (child.label = labels[i]));
     });
     return root.descendants();

@@ -48,7 +48,9 @@ export function Zoomed({ width, height, label, children }) {
       <svg class="picture" ref={picture} tabindex="0" style={{ "--content": `${Math.ceil(height) + 32}px` }} role="group" aria-label={label}>
         <g ref={inner}>{children}</g>
       </svg>
-      <p class="quiet">Drag or arrow keys pan, + and - or after a click the wheel zoom, 0 fits. Tab goes from box to box, Enter opens a step; a double click or the space bar folds a branch of the tree.</p>
+      <p class="quiet">
+        {label}. Drag or arrow keys pan, + and - or after a click the wheel zoom, 0 fits. Tab goes from box to box, Enter opens a step; a double click or the space bar folds a branch of the tree.
+      </p>
     </>
   );
 }

@@ -143,7 +143,7 @@ class Differences:
     def __init__(self) -> None:
         """Without any step."""
         self.compared = self.apart = 0
-        self._seen: dict[tuple[str, int], dict[str, list[tuple[str, bool | None]]]] = defaultdict(lambda: defaultdict(list))
+        self._seen: dict[tuple[str, int], dict[str, list[tuple[str, bool | None, str]]]] = defaultdict(lambda: defaultdict(list))
         self._text: dict[tuple[str, int], str] = {}
 
     def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
@@ -152,17 +152,17 @@ class Differences:
             rollout = group.rollouts[step["r"]]
             if step["state"] is not None and rollout.version:
                 key = (group.task, step["state"])
-                self._seen[key][rollout.version].append((_one_line(step["d"], 200), rollout.success))
+                self._seen[key][rollout.version].append((_one_line(step["d"], 200), rollout.success, rollout.name))
                 self._text.setdefault(key, _one_line(step["o"], 300))
 
     def rows(self) -> list[dict[str, Any]]:
-        """States with the largest difference of what two versions do, at least 3 visits of each."""
+        """States with the largest difference of what two versions do, in 3 visits and 2 rollouts of each at least."""
         found = []
         for key, by_version in self._seen.items():
-            often = {v: visits for v, visits in by_version.items() if len(visits) >= 3}
+            often = {v: visits for v, visits in by_version.items() if len(visits) >= 3 and len({r for _, _, r in visits}) >= 2}
             if len(often) < 2:
                 continue
-            shares = {v: Counter(a for a, _ in visits) for v, visits in often.items()}
+            shares = {v: Counter(a for a, _, _ in visits) for v, visits in often.items()}
             self.compared += 1
             one, other = sorted(often, key=in_order)[-2:]
             actions = shares[one].keys() | shares[other].keys()
@@ -172,11 +172,11 @@ class Differences:
                 least = min(len(often[one]), len(often[other]))
                 found.append((apart * least**0.5, key, [self._version(v, often[v], shares[v]) for v in (one, other)]))
         found.sort(key=lambda item: (-item[0], item[1]))
-        return [{"observed": self._text[key], "versions": versions} for _, key, versions in found[:MOST_DIFFERENCES]]
+        return [{"task": key[0], "observed": self._text[key], "versions": versions} for _, key, versions in found[:MOST_DIFFERENCES]]
 
     @staticmethod
-    def _version(name: str, visits: list[tuple[str, bool | None]], shares: Counter[str]) -> dict[str, Any]:
+    def _version(name: str, visits: list[tuple[str, bool | None, str]], shares: Counter[str]) -> dict[str, Any]:
         action, n = min(shares.items(), key=lambda item: (-item[1], item[0]))
-        judged = [success for _, success in visits if success is not None]
+        judged = [success for _, success, _ in visits if success is not None]
         return {"name": name, "action": action, "share": n / len(visits), "visits": len(visits),
                 "solved": sum(judged) / len(judged) if judged else None}
