@@ -91,14 +91,14 @@ INSERT INTO texts.steps (group_id, rollout_id, step_no, observation, action, arg
 	('g', 'b', 0, '', NULL, 'null', 1, 2, NULL, NULL, NULL, NULL),
 	('g', 'b', 1, '\N', '\\', '[]', 3, 2, '{}', '{}', '{}', '{}'),
 	('g', 'c', 0, 'not judged', 'no row', NULL, 1, 1, NULL, '{1}', '{t}', NULL);
-CREATE TABLE tr.tokens (task text, rollout_id integer, step_no integer, step_id integer, advantage real, n bigint, mask integer[], "select ""%s" text);
-INSERT INTO tr.tokens VALUES ('t', 2, 1, 1, 0.5, 3, '{0,1,1}', 'b'), ('t', 10, 0, 2, -0.5, 2, NULL, 'c'), ('t', 2, 0, 3, 0.25, NULL, NULL, 'a'), ('s', 1, 0, 4, 0, 0, '{}', 'd');
+CREATE TABLE tr.tokens (task text, rollout_id integer, step_no integer, step_id integer, advantage real, "select ""%s" text);
+INSERT INTO tr.tokens VALUES ('t', 2, 1, 1, 0.5, 'b'), ('t', 10, 0, 2, -0.5, 'c'), ('t', 2, 0, 3, 0.25, 'a'), ('s', 1, 0, 4, 0, 'd');
 
 -- Names made to break out.
 CREATE SCHEMA "my schema; --";
 CREATE TABLE "my schema; --"."Adv""; %s" AS
-SELECT task AS "g'; %s --", rollout_id, step_no, step_id, advantage AS "%s %1$s %%", 'x' AS "$$a$$", 'seen' AS observation, 'done' AS action FROM tr.tokens;
-CREATE VIEW tr.unequal AS SELECT task, rollout_id, step_no, step_id, advantage, CASE step_id WHEN 1 THEN 4 ELSE n END AS n, mask FROM tr.tokens;
+SELECT task AS "g'; %s --", rollout_id, step_no, step_id, advantage, 'x' AS "$$a$$", 'seen' AS observation, 'done' AS action FROM tr.tokens;
+CREATE VIEW tr.worded AS SELECT task_id, rollout_id, step_no, step_id, 'much' AS advantage FROM tr.steps_rtmc;
 CREATE VIEW tr.named AS SELECT *, 1 AS advantages, 2 AS prompt FROM tr.steps_rtmc;
 CREATE VIEW tr.infinite AS SELECT task_id, rollout_id, step_no, step_id, 'Infinity'::float8 AS advantage FROM tr.steps_rtmc;
 CREATE VIEW tr.unjudged AS SELECT * FROM tr.steps_rtmc WHERE advantage IS NULL;

@@ -81,11 +81,11 @@ class ExportTest(Case):
 
     def test_prompt_completion(self) -> None:
         """prompt_completion: with all that is beside it"""
-        lines = self.lines("tr.steps_rtmc", "prompt_completion", "--system", "Be quick.")
+        lines = self.lines("tr.steps_rtmc", "prompt_completion")
         # q = 0.99 * 2 / 3 = 0.66, V'(door) = (3 * 0.66 + 2 * 0.4) / (5 + 2) = 0.39714: 0.26286, on tokens 1 and 3.
         self.assertAlmostEqual(lines[0].pop("advantage"), 0.66 - 2.78 / 7)
         self.assertEqual(lines[0], {
-            "prompt": [{"role": "system", "content": "Be quick."}, user("door")],
+            "prompt": [SYSTEM, user("door")],
             "completion": [{"role": "assistant", "content": "I push.", "tool_calls": [PUSH]}], "tools": TOOLS,
             "task_id": "T", "rollout_id": "a", "step_no": 0, "step_id": 1, "prompt_token_ids": [1, 2], "response_token_ids": [5, 6, 7],
             "response_mask": [True, False, True], "rollout_logprobs": [-0.5, -1, -2], "advantages": [0.26285714, 0, 0.26285714]})
@@ -93,10 +93,10 @@ class ExportTest(Case):
 
     def test_verl(self) -> None:
         """verl: the columns of its files, and the tokens"""
-        lines = self.lines("tr.with_tokens", "verl", "--data-source", "doors", "--ability", "exits")
+        lines = self.lines("tr.with_tokens", "verl")
         self.assertAlmostEqual(lines[0]["extra_info"].pop("advantage"), 0.66 - 2.78 / 7)
         self.assertEqual(lines[0], {
-            "data_source": "doors", "prompt": [SYSTEM, user("door")], "ability": "exits",
+            "data_source": "tr.with_tokens", "prompt": [SYSTEM, user("door")], "ability": "agent",
             "reward_model": {"style": "rule", "ground_truth": "left"},
             "extra_info": {"index": 0, "split": "train", "task_id": "T", "rollout_id": "a", "step_no": 0, "step_id": 1},
             "prompt_ids": [1, 2], "response_ids": [5, 6, 7], "response_mask": [1, 0, 1], "response_logprobs": [-0.5, -1, -2],
@@ -136,9 +136,8 @@ class ExportTest(Case):
             self.assertEqual(line["labels"], [x > 0 for x in q])
         self.assertEqual((lines[0]["prompt"], lines[0]["step_nos"], lines[0]["rollout_id"]), ("Find the exit.\n\ndoor", [0, 2], "a"))
         self.assertEqual(lines[0]["completions"][1], "hall\ngo left")
-        lines = self.lines("tr.steps_rtmc", "prm", "--label-above", "0.7", "--columns", "")
-        self.assertEqual([line["labels"] for line in lines], [[False, True], [False, True], [False], [False, False], [False]])
-        self.assertEqual(sorted(lines[0]), ["completions", "labels", "prompt"])
+        (line, *_) = self.lines("tr.steps_rtmc", "prm", "--columns", "")
+        self.assertEqual(sorted(line), ["completions", "labels", "prompt"])
 
     def test_columns(self) -> None:
         """steps: columns as they are, whatever the texts; GRPO of 1 and 0 is 0.70710578"""
@@ -155,25 +154,18 @@ class ExportTest(Case):
         self.assertEqual(sorted(self.lines("texts.steps_grpo", "steps", "--columns", "turn")[0]),
                          ["advantage", "advantages", "group_id", "rollout_id", "step_id", "step_no", "turn"])
 
-    def test_tokens(self) -> None:
-        """steps: tokens by their number, a mask of 0 and 1; numbers are ordered as numbers"""
-        lines = self.lines("tr.tokens", "steps", "--group-by", "task", "--tokens", "n", "--token-mask", "mask", "--columns", 'select "%s,step_no')
-        self.assertEqual([(x["step_id"], x['select "%s'], x["advantages"]) for x in lines],
-                         [(4, "d", []), (3, "a", None), (1, "b", [0, 0.5, 0.5]), (2, "c", [-0.5, -0.5])])
-        lines = self.lines("tr.tokens", "steps", "--group-by", "task", "--tokens", "n")
-        self.assertEqual([x["advantages"] for x in lines], [[], None, [0.5] * 3, [-0.5] * 2])
-        self.refused('"n" of tr.tokens is no mask', "tr.tokens", "steps", "--group-by", "task", "--tokens", "mask", "--token-mask", "n")
-        self.refused('"task" of tr.tokens says nothing of tokens', "tr.tokens", "steps", "--group-by", "task", "--tokens", "task")
-        self.refused('column "nix" does not exist in tr.tokens', "tr.tokens", "steps", "--group-by", "task", "--tokens", "nix")
-        self.refused("not of one length: step 1 of rollout 2", "tr.unequal", "steps", "--group-by", "task", "--tokens", "n", "--token-mask", "mask")
+    def test_order(self) -> None:
+        """steps: numbers are ordered as numbers, names are names"""
+        lines = self.lines("tr.tokens", "steps", "--group-by", "task", "--columns", 'select "%s,step_no')
+        self.assertEqual([(x["step_id"], x['select "%s']) for x in lines], [(4, "d"), (3, "a"), (1, "b"), (2, "c")])
 
     def test_names(self) -> None:
         """names made to break out are names"""
         relation, group = '"my schema; --"."Adv""; %s"', "g'; %s --"
-        options = ["--group-by", group, "--advantage", "%s %1$s %%", "--columns", "$$a$$"]
+        options = ["--group-by", group, "--columns", "$$a$$"]
         self.assertEqual([x["step_id"] for x in self.lines(relation, "steps", *options)], [4, 3, 1, 2])
-        lines = self.lines(relation, "prompt_completion", *options, "--steps", relation, "--system", "%s {} $1")
-        self.assertEqual([len(x["prompt"]) for x in lines], [2, 2, 4, 2])
+        lines = self.lines(relation, "prompt_completion", *options, "--steps", relation)
+        self.assertEqual([len(x["prompt"]) for x in lines], [1, 1, 3, 1])
 
     def test_chats(self) -> None:
         """what was imported from a list of messages is that list"""
@@ -216,9 +208,9 @@ class ExportTest(Case):
         self.refused("has no column q", "tr.steps_grpo", "prm")
         self.refused("step 0 of rollout a has no q in tr.lacking", "tr.lacking", "prm")
         self.refused('perhaps you meant "action"', "tr.steps_rtmc", "steps", "--columns", "actions")
-        self.refused('column "advantages" of .* has the name', "tr.named", "steps", "--group-by", "task_id", "--columns", "advantages")
+        self.refused('column "advantages" has the name', "tr.named", "steps", "--group-by", "task_id", "--columns", "advantages")
         self.refused('column "prompt" has the name', "tr.named", "prompt_completion", "--group-by", "task_id", "--columns", "prompt", "--steps", "tr.steps", "--keep-negative")
-        self.refused("its type is text", "tr.steps_rtmc", "steps", "--advantage", "action")
+        self.refused("its type is text", "tr.worded", "steps", "--group-by", "task_id")
         self.refused("of step 0 of rollout a is not a finite number", "tr.infinite", "steps", "--group-by", "task_id")
         self.assertEqual(len(self.lines("tr.plain", "messages", "--steps", "tr.steps")), 8)
 

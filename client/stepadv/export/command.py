@@ -9,14 +9,15 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from typing import IO, Any
 
 import psycopg
 
 from stepadv import database
-from stepadv.export.lines import SHAPES, Lines, Options
-from stepadv.export.pairs import pairs, why_none
+from stepadv.export.pairs import pairs
 from stepadv.export.relation import Relation, Source, find
+from stepadv.export.shapes import SHAPES, Lines
 from stepadv.text import Failed, complain, count
 
 HELP = "write steps as lines of JSON for a trainer"
@@ -31,44 +32,22 @@ IMITATION = ("messages", "prompt_completion")
 
 def names(text: str) -> list[str]:
     """Names of columns, with commas between them."""
-    return [n for n in text.split(",") if n] if text else []
+    return [n for n in text.split(",") if n]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
     add = parser.add_argument
     add("relation", metavar="RELATION", help="a view of attach, a selection, or any relation of advantages")
     add("-o", "--out", default="-", metavar="FILE", help="to write (default: standard output)")
     add("-s", "--shape", choices=(*SHAPES, "dpo"), default="steps", help="of a line (default steps)")
-    add(
-        "--keep-negative",
-        action="store_true",
-        help="messages, prompt_completion: also steps whose advantage is negative",
-    )
+    wanted = "messages, prompt_completion: also steps whose advantage is negative"
+    add("--keep-negative", action="store_true", help=wanted)
     add("--columns", type=names, metavar="A,B", help="beside the shape's members; '': none")
     add("--steps", metavar="RELATION", help="of all steps, for conversations (default: the table below)")
-    add("--system", metavar="TEXT", help="of the system, where a conversation has none")
-    add("--advantage", default="advantage", metavar="COLUMN", help="that is the advantage")
     add("--group-by", type=names, metavar="A,B", help="columns of the group, where they are not known")
-    add("--token-mask", metavar="COLUMN", help="that is the mask of tokens (default response_mask)")
-    add("--tokens", metavar="COLUMN", help="that has the tokens, or their number (default response_token_ids)")
-    add("--data-source", metavar="NAME", help="verl: of its rows (default: the relation)")
-    add("--ability", default="agent", metavar="NAME", help="verl: of its rows (default agent)")
     add("--min-gap", type=float, default=0, metavar="Q", help="dpo: the least difference of q (default 0)")
-    add(
-        "--min-visits",
-        type=int,
-        default=2,
-        metavar="N",
-        help="dpo: the fewest rollouts that took each action (default 2)",
-    )
-    add(
-        "--label-above",
-        type=float,
-        default=0,
-        metavar="Q",
-        help="prm: q above which a step is labelled true (default 0)",
-    )
+    wanted = "dpo: the fewest rollouts that took each action (default 2)"
+    add("--min-visits", type=int, default=2, metavar="N", help=wanted)
 
 
 @contextlib.contextmanager
@@ -96,60 +75,55 @@ def file_to_write(path: str) -> Iterator[IO[str]]:
         raise
 
 
+def counted(lines: Lines) -> tuple[int, int, int]:
+    """Rows, those with an advantage, those with a negative one."""
+    query = "SELECT count(*), count(s.advantage), count(*) FILTER (WHERE s.advantage < 0)"
+    row = lines.source.connection.execute(f"{query} FROM {lines.source.sql} s").fetchone()
+    assert row is not None
+    return row
+
+
 def refuse_negative(lines: Lines) -> None:
     """What was worse than the policy's average is not to be imitated."""
-    row = lines.source.connection.execute(
-        f"SELECT count(*), count(*) FILTER (WHERE {lines.advantage} < 0) FROM {lines.source.sql} s"
-        f" WHERE {lines.column(lines.options.advantage)} IS NOT NULL"
-    ).fetchone()
-    assert row is not None
-    if row[1]:
-        raise Failed(
-            f"{row[1]} of {count(row[0], 'step')} of {lines.source.name} have a negative advantage,"
-            f" and shape {lines.options.shape} teaches to do as they did: select with sign => 'positive',"
-            " or say --keep-negative"
-        )
+    _, n, n_negative = counted(lines)
+    if n_negative:
+        hint = "select with sign => 'positive', or say --keep-negative"
+        what = f"{n_negative} of {count(n, 'step')} of {lines.source.name} have a negative advantage"
+        raise Failed(f"{what}, and shape {lines.options.shape} teaches to do as they did: {hint}")
 
 
 def why_empty(lines: Lines) -> str:
     """What an empty file means."""
-    row = lines.source.connection.execute(
-        f"SELECT count(*), count({lines.column(lines.options.advantage)}) FROM {lines.source.sql} s"
-    ).fetchone()
-    assert row is not None
-    name = lines.source.name
-    if row[0] == 0:
-        known = lines.source.attachment.kinds if lines.source.attachment else {}
-        if lines.source.oid in known:
-            return f"{name} has no rows"
-        return (
-            f"{name} has no rows; of a selection, stepadv.explain_selection with its rules says"
-            " which removed the steps"
-        )
-    if row[1] == 0:
-        return f"none of the {count(row[0], 'step')} of {name} has an advantage: no rollout of theirs is judged"
-    return why_none(lines) if lines.options.shape == "dpo" else f"{name} has no line of shape {lines.options.shape}"
+    name, options = lines.source.name, lines.options
+    n, n_judged, _ = counted(lines)
+    if n == 0:
+        kinds = lines.source.attachment.kinds if lines.source.attachment else {}
+        hint = "; of a selection, stepadv.explain_selection with its rules says which removed the steps"
+        return f"{name} has no rows" + ("" if lines.source.oid in kinds else hint)
+    if n_judged == 0:
+        return f"none of the {count(n, 'step')} of {name} has an advantage: no rollout of theirs is judged"
+    if options.shape != "dpo":
+        return f"{name} has no line of shape {options.shape}"
+    visits, gap = f"{options.min_visits} rollouts took (--min-visits)", f"{options.min_gap:g} in q (--min-gap)"
+    return f"no state in {name} has two actions that {visits} and that differ by more than {gap}"
 
 
 def write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
     """How many lines were written."""
     oid = find(connection, options.relation)
     steps = Relation(connection, find(connection, options.steps)) if options.steps else None
-    asked = Options(**{name: getattr(options, name) for name in Options.__dataclass_fields__})
-    lines = Lines(Source(connection, oid, options.group_by), asked, steps)
-    if asked.shape in IMITATION and not options.keep_negative:
+    lines = Lines(Source(connection, oid, options.group_by), options, steps)
+    if options.shape in IMITATION and not options.keep_negative:
         refuse_negative(lines)
-    made = (pairs if asked.shape == "dpo" else SHAPES[asked.shape])(lines)
+    made = (pairs if options.shape == "dpo" else SHAPES[options.shape])(lines)
     first = next(made, None)
     if first is None:
         raise Failed(f"nothing to write: {why_empty(lines)}", 3)
     n = 0
     with file_to_write(options.out) as out:
-        line: str | None = first
-        while line is not None:
+        for line in chain([first], made):
             out.write(line + "\n")
             n += 1
-            line = next(made, None)
     return n
 
 

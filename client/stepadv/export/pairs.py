@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from stepadv.export.conversation import Conversation, Message, without_call_ids
-from stepadv.export.lines import Lines, dump, joined, members, whose
-from stepadv.export.relation import Attachment, Relation, literal, quoted
+from stepadv.export.relation import Relation, literal, quoted
+from stepadv.export.shapes import Lines, dump, joined, members, whose
 from stepadv.text import Failed
 
 # What preference_pairs takes of the options that attach was given for all methods.
-OPTIONS = {"gamma": "float8", "prior": "float8", "baseline": "float8", "prior_mean": "text", "success_above": "float8"}
-NUMBERS = ("chosen_q", "rejected_q", "gap", "gap_error", "confidence", "chosen_visits", "rejected_visits", "reason")
+NUMBERS = ("gamma", "prior", "baseline", "success_above")
+SHOWN = "chosen_q rejected_q gap gap_error confidence chosen_visits rejected_visits reason".split()
 # The states in which steps were done.  A turn is one step, and whichever of its calls was chosen stands for it.
 STATES = """ARRAY(SELECT t.state
     FROM unnest({}::bigint[]) u(step_id) JOIN stepadv.returns(g.rollouts) r ON r.step_id = u.step_id
@@ -35,108 +35,78 @@ class Pairs:
     """Of the groups of an attachment; those of a selection: of the states that it has a step in."""
 
     def __init__(self, lines: Lines) -> None:
-        """Looks up the views."""
         source, options = lines.source, lines.options
         if source.attachment is None:
-            raise Failed(
-                f"pairs of {source.name} are not known: they compare all steps of a group,"
-                " so give a view of attach, such as rl.steps_rtmc, or a selection of one"
-            )
+            hint = "give a view of attach, such as rl.steps_rtmc, or a selection of one"
+            raise Failed(f"pairs of {source.name} are not known: they compare all steps of a group, so {hint}")
         if options.columns:
             raise Failed("columns cannot be named for pairs; --columns '' leaves prompt, chosen and rejected alone")
-        self.lines, self.attachment = lines, source.attachment
-        self.keys = lines.keys
-        self.selected = source.oid not in self.attachment.kinds
+        self.lines, self.attachment, self.keys = lines, source.attachment, lines.keys
         source.need(self.keys, "pairs are of the groups of the view that was selected from")
         self.shown = Relation(source.connection, self.attachment.shown)
         rollouts = self.attachment.shown_rollouts
         self.rollouts = Relation(source.connection, rollouts) if rollouts else None
 
-    def query(self) -> str:
-        """Keys of the group, the steps of a pair, and its numbers; holes: a condition, and one on the state."""
-        source, options = self.lines.source, self.lines.options
-        values = self.attachment.values
+    def query(self, condition: str = "") -> str:
+        """Keys of the group, the steps of a pair, and its numbers."""
+        options, values, given = self.lines.options, self.attachment.values, self.attachment.options
         arguments = {"min_gap": f"{literal(options.min_gap)}::float8", "min_visits": str(options.min_visits)}
-        for name, value in self.attachment.options.items():
-            if usable(name, value):
-                arguments[name] = f"{literal(value)}::{OPTIONS[name]}"
-        if source.kind() == "batch_td":
+        usable = {n: given[n] for n in NUMBERS if type(given.get(n)) in (int, float)}
+        arguments |= {name: f"{literal(value)}::float8" for name, value in usable.items()}
+        if isinstance(given.get("prior_mean"), str):
+            arguments["prior_mean"] = literal(given["prior_mean"])
+        if self.lines.source.is_of_batch_td():
             arguments["method"] = "'batch_td'"
-        given = ", ".join(f"{n} => {v}" for n, v in arguments.items())
         keys = [f"g.{quoted(n)}::text" for n in self.keys]
-        about = [members({n: f"g.{quoted(n)}" for n in self.keys}), members({n: f"p.{n}" for n in NUMBERS})]
-        return (
-            f"SELECT {', '.join([*keys, 'p.chosen_step_id', 'p.rejected_step_id', *about])} FROM {values.sql} g"
-            f" CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts, {given}) WITH ORDINALITY p"
-            "{}"
-            f" ORDER BY {values.order(self.keys, 'g')}, p.ordinality"
-        )
+        about = [members({n: f"g.{quoted(n)}" for n in self.keys}), members({n: f"p.{n}" for n in SHOWN})]
+        listed = ", ".join(f"{name} => {value}" for name, value in arguments.items())
+        query = f"""SELECT {", ".join([*keys, "p.chosen_step_id", "p.rejected_step_id", *about])} FROM {values.sql} g
+            CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts, {listed}) WITH ORDINALITY p"""
+        order = f" ORDER BY {values.order(self.keys, 'g')}, p.ordinality"
+        return (query.replace("%", "%%") + condition + order.replace("%", "%%")) if condition else query + order
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """All pairs."""
-        source, query = self.lines.source, self.query()
-        before, after = query.rsplit("{}", 1)
-        if not self.selected:
-            yield from source.rows(before + after)
+        source = self.lines.source
+        if source.oid in self.attachment.kinds:
+            yield from source.rows(self.query())
             return
-        keys = ", ".join(f"s.{quoted(n)}" for n in self.keys)
-        chosen = (
-            f"SELECT {', '.join(f's.{quoted(n)}::text' for n in self.keys)},"
-            f" array_agg({identity('s.step_id', source.columns['step_id'].base)}) FROM {source.sql} s"
-            f" GROUP BY {keys} ORDER BY {source.order(self.keys)}"
-        )
+        names = [f"s.{quoted(n)}" for n in self.keys]
+        ids = f"array_agg({identity('s.step_id', source.columns['step_id'].base)})"
+        chosen = f"""SELECT {", ".join(f"{n}::text" for n in names)}, {ids} FROM {source.sql} s
+            GROUP BY {", ".join(names)} ORDER BY {source.order(self.keys)}"""
         for *key, steps in source.rows(chosen):
             where, values = self.attachment.values.where(self.keys, key, "g")
-            of_these = (
-                before.replace("%", "%%")
-                + f" WHERE {where} AND p.state = ANY ({STATES.format('%s')})"
-                + after.replace("%", "%%")
-            )
-            yield from source.connection.execute(of_these, [*values, steps])
+            query = self.query(f" WHERE {where} AND p.state = ANY ({STATES.format('%s')})")
+            yield from source.connection.execute(query, [*values, steps])
 
     def told(self, key: tuple[str | None, ...], step: int) -> tuple[str, list[Message], Message]:
         """One of the two steps: its ids as JSON, the conversation before it, and its turn."""
         connection = self.lines.source.connection
         where, values = self.shown.where(self.keys, key, "x")
         step_id = "stepadv_step_id" if "stepadv_step_id" in self.shown.columns else "stepadv_step"
-        row = connection.execute(
-            "SELECT x.stepadv_rollout_id::text, x.stepadv_no::bigint, x.stepadv_rollout, jsonb_build_object("
-            f"'rollout_id', x.stepadv_rollout_id, 'step_no', x.stepadv_no, 'step_id', x.{step_id})::text"
-            f" FROM {self.shown.sql.replace('%', '%%')} x WHERE {where} AND x.stepadv_step = %s LIMIT 1",
-            [*values, step],
-        ).fetchone()
+        ids = members({"rollout_id": "x.stepadv_rollout_id", "step_no": "x.stepadv_no", "step_id": f"x.{step_id}"})
+        query = f"""SELECT x.stepadv_rollout_id::text, x.stepadv_no::bigint, x.stepadv_rollout, {ids}
+            FROM {self.shown.sql.replace("%", "%%")} x WHERE {where} AND x.stepadv_step = %s LIMIT 1"""
+        row = connection.execute(query, [*values, step]).fetchone()
         if row is None:
             raise Failed(f"{self.shown.name} has no step {step}: the rows changed meanwhile, or cannot all be read")
-        rollout, step_no, hashed, ids = row
-        metadata = self._metadata(where, values, hashed)
-        told = Conversation(self.lines.rollout((*key, rollout)), metadata, self.lines.options.system)
-        if not told.has(step_no):
-            raise self.lines.lacks(step_no, rollout)
-        return ids, *told.at(step_no, whose(step_no, rollout))
+        rollout, step_no, hashed, found = row
+        name = whose(step_no, rollout)
+        conversation = Conversation(self.lines.rollout((*key, rollout)), self._metadata(where, values, hashed))
+        told = conversation.at(step_no, name)
+        if told is None:
+            raise Failed(f"{self.lines.steps.name if self.lines.steps else ''} has no {name}: it is to have all steps")
+        return found, *told
 
     def _metadata(self, where: str, values: list[str], rollout: int) -> Any:
         column = self.rollouts.columns.get("metadata") if self.rollouts else None
         if self.rollouts is None or column is None or column.base != "jsonb":
             return None
-        row = self.lines.source.connection.execute(
-            f"SELECT x.metadata FROM {self.rollouts.sql.replace('%', '%%')} x"
-            f" WHERE {where} AND x.stepadv_rollout = %s LIMIT 1",
-            [*values, rollout],
-        ).fetchone()
+        query = f"""SELECT x.metadata FROM {self.rollouts.sql.replace("%", "%%")} x
+            WHERE {where} AND x.stepadv_rollout = %s LIMIT 1"""
+        row = self.lines.source.connection.execute(query, [*values, rollout]).fetchone()
         return row[0] if row else None
-
-
-def usable(name: str, value: Any) -> bool:
-    """Whether an option of attach is one of preference_pairs, too."""
-    types = {None: (), "text": (str,), "float8": (int, float)}
-    return isinstance(value, types[OPTIONS.get(name)]) and not isinstance(value, bool)
-
-
-def named(prefix: str, ids: str) -> str:
-    """An object whose members' names begin with a word."""
-    for name in ("rollout_id", "step_no", "step_id"):
-        ids = ids.replace(f'"{name}": ', f'"{prefix}_{name}": ', 1)
-    return ids
 
 
 def pairs(lines: Lines) -> Iterator[str]:
@@ -148,17 +118,7 @@ def pairs(lines: Lines) -> Iterator[str]:
         chosen, prompt, best = of.told(key, chosen_id)
         rejected, other_prompt, worst = of.told(key, rejected_id)
         line = dump({"prompt": prompt, "chosen": [best], "rejected": [worst]})
+        ids = {"chosen": chosen, "rejected": rejected}
+        named = [found.replace('{"', f'{{"{which}_').replace(', "', f', "{which}_') for which, found in ids.items()]
         same = dump({"same_prompt": without_call_ids(prompt) == without_call_ids(other_prompt)})
-        about = [group, named("chosen", chosen), named("rejected", rejected), numbers, same]
-        yield joined(line, *([] if lines.options.columns == [] else about))
-
-
-def why_none(lines: Lines) -> str:
-    """What an empty file of pairs means."""
-    return (
-        f"no state in {lines.source.name} has two actions that {lines.options.min_visits} rollouts took"
-        f" (--min-visits) and that differ by more than {lines.options.min_gap:g} in q (--min-gap)"
-    )
-
-
-__all__ = ["Attachment", "pairs", "why_none"]
+        yield joined(line, *([] if lines.options.columns == [] else [group, *named, numbers, same]))

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
 from stepadv.text import Failed, nearest
 
-INTEGERS = ("smallint", "integer", "bigint")
-NUMBERS = (*INTEGERS, "real", "double precision", "numeric")
 OF_A_STEP = ("rollout_id", "step_no", "step_id")
 TOLD = ("rollout_id", "step_no", "observation", "action")
 
 _COLUMNS = """
-WITH RECURSIVE under(number, type) AS (
-    SELECT a.attnum, a.atttypid FROM pg_attribute a WHERE a.attrelid = %(oid)s AND a.attnum > 0 AND NOT a.attisdropped
-    UNION ALL SELECT u.number, t.typbasetype FROM under u JOIN pg_type t ON t.oid = u.type WHERE t.typbasetype <> 0)
-SELECT a.attname, format_type(a.atttypid, a.atttypmod), format_type(u.type, NULL), t.typcategory
-FROM under u JOIN pg_attribute a ON a.attrelid = %(oid)s AND a.attnum = u.number JOIN pg_type t ON t.oid = u.type
-WHERE t.typbasetype = 0 ORDER BY a.attnum"""
+SELECT a.attname, format_type(a.atttypid, a.atttypmod),
+    format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL), t.typcategory
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
 
 # What the query of a view names, and so on, and who owns it.
 _BELOW = """
 WITH RECURSIVE below(oid) AS (
-    SELECT %(oid)s::oid
+    SELECT %s::oid
     UNION SELECT d.refobjid FROM below b JOIN pg_rewrite r ON r.ev_class = b.oid
     JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass)
 SELECT c.oid, c.relkind::text, c.relowner FROM below b JOIN pg_class c ON c.oid = b.oid
@@ -48,17 +43,13 @@ def literal(value: object) -> str:
     return "E'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column: its type, what lies under that type's domains, and the category of this."""
-
+class Column(NamedTuple):
     type: str
-    base: str
+    base: str  # what lies under a domain
     category: str
 
 
-@dataclass(frozen=True)
-class Attachment:
+class Attachment(NamedTuple):
     """What is known of the views that a relation is, or is made of."""
 
     values: Relation
@@ -73,48 +64,34 @@ class Relation:
     """A table or view."""
 
     def __init__(self, connection: psycopg.Connection[Any], oid: int) -> None:
-        """Reads its columns."""
         self.connection, self.oid = connection, oid
-        row = connection.execute(
-            "SELECT n.nspname, c.relname, c.relkind::text"
-            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s",
-            (oid,),
-        ).fetchone()
-        if row is None:
-            raise Failed(f"relation {oid} does not exist")
-        self.sql = f"{quoted(row[0])}.{quoted(row[1])}"
-        self.name = f"{row[0]}.{row[1]}"
-        if row[2] not in "rpvmf":
+        query = """SELECT n.nspname, c.relname, c.relkind::text FROM pg_class c
+            JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s"""
+        schema, name, kind = connection.execute(query, (oid,)).fetchone() or ("", str(oid), "")
+        self.sql, self.name = f"{quoted(schema)}.{quoted(name)}", f"{schema}.{name}"
+        if kind not in tuple("rpvmf"):
             raise Failed(f"{self.name} is not a table or view")
-        self.columns = {c[0]: Column(*c[1:]) for c in connection.execute(_COLUMNS, {"oid": oid})}
+        self.columns = {name: Column(*about) for name, *about in connection.execute(_COLUMNS, (oid,))}
 
     def need(self, names: Iterable[str], why: str = "") -> None:
         """Says which column is missing."""
-        for name in names:
-            if name not in self.columns:
-                near = nearest(name, self.columns)
-                raise Failed(
-                    f'column "{name}" does not exist in {self.name}'
-                    + (f"; {why}" if why else f'; perhaps you meant "{near}"' if near else "")
-                )
+        for name in (name for name in names if name not in self.columns):
+            near = nearest(name, self.columns)
+            hint = why or (f'perhaps you meant "{near}"' if near else "")
+            raise Failed(f'column "{name}" does not exist in {self.name}' + (f"; {hint}" if hint else ""))
 
     def order(self, names: Iterable[str], alias: str = "s") -> str:
         """The same in every database: numbers as numbers, everything else by the bytes of its text."""
-        return ", ".join(
-            f"{alias}.{quoted(n)}" + ("" if self.columns[n].base in (*INTEGERS, "numeric") else '::text COLLATE "C"')
-            for n in names
-        )
+        cast = {n: "" if self.columns[n].category == "N" else '::text COLLATE "C"' for n in names}
+        return ", ".join(f"{alias}.{quoted(n)}{how}" for n, how in cast.items())
 
     def where(self, names: Iterable[str], values: Iterable[str | None], alias: str) -> tuple[str, list[str]]:
         """The condition that columns have these values, given as texts, that an index can answer; its parameters."""
         parts, given = [], []
         for name, value in zip(names, values, strict=True):
             column = f"{alias}.{quoted(name)}".replace("%", "%%")
-            if value is None:
-                parts.append(f"{column} IS NULL")
-            else:
-                parts.append(f"{column} = %s::{self.columns[name].type}")
-                given.append(value)
+            parts.append(f"{column} IS NULL" if value is None else f"{column} = %s::{self.columns[name].type}")
+            given += [] if value is None else [value]
         return " AND ".join(parts), given
 
     def rows(self, query: str, size: int = 100) -> Iterator[tuple[Any, ...]]:
@@ -129,9 +106,8 @@ class Source(Relation):
     """A relation of advantages."""
 
     def __init__(self, connection: psycopg.Connection[Any], oid: int, group_by: list[str] | None) -> None:
-        """Finds its group and its attachment."""
         super().__init__(connection, oid)
-        self._below = connection.execute(_BELOW, {"oid": oid}).fetchall()
+        self._below = connection.execute(_BELOW, (oid,)).fetchall()
         self.attachment = self._attachment()
         if group_by is None and self.attachment is not None and all(k in self.columns for k in self.attachment.keys):
             group_by = self.attachment.keys
@@ -140,27 +116,23 @@ class Source(Relation):
                 f"the columns of the group of {self.name} are not known: name them by --group-by;"
                 " they are known of views of attach, and of selections of these"
             )
-        if len(set(group_by)) < len(group_by):
-            raise Failed(f"--group-by names a column twice: {', '.join(group_by)}")
-        self.keys = group_by
-        self.need(
-            [*self.keys, *OF_A_STEP],
-            "a relation of advantages has the columns of the group, rollout_id, step_no, step_id and advantage",
-        )
-        if self.columns["step_no"].base not in INTEGERS:
-            raise Failed(f"step_no of {self.name} must be an integer, not {self.columns['step_no'].type}")
+        self.keys = list(dict.fromkeys(group_by))
+        why = "a relation of advantages has the columns of the group, rollout_id, step_no, step_id and advantage"
+        self.need([*self.keys, *OF_A_STEP, "advantage"], why)
+        for name in ("step_no", "advantage"):
+            if self.columns[name].category != "N":
+                raise Failed(f"{name} of {self.name} must be a number; its type is {self.columns[name].type}")
 
     def _attachment(self) -> Attachment | None:
         """That whose views are below, if it is one."""
         owners = sorted({owner for _, kind, owner in self._below if kind == "v"})
         found = []
         for oid, owner in self.connection.execute(_ATTACHMENTS, (owners,)).fetchall():
-            found += self.connection.execute(
-                "SELECT a.views::oid[], a.view_kinds, a.n_group_columns, a.shown::oid, a.shown_rollouts::oid,"
-                f" a.options FROM {Relation(self.connection, oid).sql} a"
-                f" WHERE a.views::oid[] && ARRAY{[o for o, _, _ in self._below]}::oid[]"
-                f" AND EXISTS (SELECT FROM pg_class v WHERE v.oid = a.views[1] AND v.relowner = {owner})"
-            ).fetchall()
+            query = f"""SELECT a.views::oid[], a.view_kinds, a.n_group_columns, a.shown::oid, a.shown_rollouts::oid,
+                    a.options
+                FROM {Relation(self.connection, oid).sql} a WHERE a.views::oid[] && %s::oid[]
+                AND EXISTS (SELECT FROM pg_class v WHERE v.oid = a.views[1] AND v.relowner = %s)"""
+            found += self.connection.execute(query, ([o for o, _, _ in self._below], owner)).fetchall()
         if len(found) != 1:
             return None
         views, kinds, n, shown, shown_rollouts, options = found[0]
@@ -168,31 +140,21 @@ class Source(Relation):
         kind_of = dict(zip(views, kinds, strict=True))
         return Attachment(values, list(values.columns)[:n], kind_of, shown, shown_rollouts, options or {})
 
-    def kind(self) -> str | None:
-        """Which view of the attachment it is; of a selection whether it is of batch_td."""
-        if self.attachment is None:
-            return None
-        if self.oid in self.attachment.kinds:
-            return self.attachment.kinds[self.oid]
-        found = {self.attachment.kinds[o] for o, _, _ in self._below if o in self.attachment.kinds}
-        return "batch_td" if "batch_td" in found else None
+    def is_of_batch_td(self) -> bool:
+        """A view of it, or a selection from one."""
+        kinds = self.attachment.kinds if self.attachment else {}
+        return "batch_td" in ({kinds[self.oid]} if self.oid in kinds else {kinds.get(o) for o, _, _ in self._below})
 
     def all_steps(self, keys: list[str], given: Relation | None) -> Relation:
         """Where the steps of the rollouts all are, not only those chosen: the table below."""
         if given is not None:
-            given.need(
-                [*keys, *TOLD],
-                "where conversations are, there are the columns of the group, rollout_id,"
-                " step_no, observation and action",
-            )
+            given.need([*keys, *TOLD], f"conversations need the columns of the group, {', '.join(TOLD)}")
             return given
         tables = [Relation(self.connection, o) for o, kind, _ in self._below if kind != "v"]
         found = [t for t in tables if all(n in t.columns for n in (*keys, *TOLD))]
         if len(found) != 1:
-            raise Failed(
-                f"where the conversations of {self.name} are is not known:"
-                " name the table or view of all steps by --steps"
-            )
+            hint = "name the table or view of all steps by --steps"
+            raise Failed(f"where the conversations of {self.name} are is not known: {hint}")
         return found[0]
 
 
