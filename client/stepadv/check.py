@@ -1,8 +1,7 @@
 """stepadv check: what an attachment has, and what is wrong with it, by its public views."""
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -15,119 +14,87 @@ HELP = "say what an attachment has, and what is wrong with it"
 DESCRIPTION = """Says of each of your attachments how many groups are judged and tell something, how many steps are in
 states that two rollouts share, which rows cannot be used, and whether what is kept is fresh.  Exit status: 0; 1 where
 a line begins with "!"; 2 where nothing could be checked."""
-# So many kinds of problems are told.
-MOST_PROBLEMS = 8
-# The problems whose rows are compared with no other, or are read all the same.
-HARMLESS = "nothing%"
+MOST_PROBLEMS = 8  # kinds of them that are told
+# What is said, and whether that is wrong.
+Said = tuple[str, bool]
+GROUPS = """SELECT count(*), count(*) FILTER (WHERE n_judged > 0), count(*) FILTER (WHERE NOT uniform),
+coalesce(sum(n_steps), 0)::bigint, (sum(shared_step_share * n_steps) / nullif(sum(n_steps) FILTER (WHERE
+shared_step_share IS NOT NULL), 0))::float8"""
+ROLLOUTS = "SELECT count(*), count(*) FILTER (WHERE judged), count(*) FILTER (WHERE judged AND success)"
+ATTACHMENTS = """SELECT format('%s.%s', schema, prefix), prefix, source::oid, source::text, group_columns, views
+    FROM stepadv.attachments()"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument(
-        "attachment", nargs="*", metavar="SCHEMA.PREFIX", help="such as rl.steps (default: all of yours)"
-    )
+    wanted = "such as rl.steps (default: all of yours)"
+    parser.add_argument("attachment", nargs="*", metavar="SCHEMA.PREFIX", help=wanted)
 
 
-def percent(share: Any) -> str:
-    """A share, as people say it."""
-    return "-" if share is None else f"{100 * float(share):.0f} %"
+def of_groups(n: int, judged: int, told: int, steps: int, shared: float | None) -> Iterator[Said]:
+    if n == 0:
+        yield "no groups", True
+        return
+    yield f"{count(n, 'group')}, {judged} judged; {told} informative (rollouts ended differently)", False
+    if judged and not told:
+        yield "in every group all judged rollouts ended alike: no method prefers a step to another", True
+    if steps and shared is not None:
+        yield f"{100 * shared:.0f} % of {count(steps, 'step')} in states that another rollout shares", False
+        if shared < 0.02:
+            yield "states are hardly shared: choose another state abstraction (docs/states.md)", True
 
 
-class Check:
-    """One attachment: lines that say what it has."""
+def of_rollouts(n: int, judged: int, successes: int) -> Iterator[Said]:
+    yield f"{count(n, 'rollout')}, {judged} judged, {successes} successful", False
+    if n and not judged:
+        hint = "give rewards or outcomes (stepadv import --outcomes)"
+        yield f"no rollout is judged: no method says anything of a step; {hint}", True
 
-    def __init__(
-        self, connection: psycopg.Connection[Any], name: str, source: str, keys: list[str], views: dict[str, str]
-    ) -> None:
-        """Nothing is read yet."""
-        self.connection, self.name, self.source, self.keys, self.views = connection, name, source, keys, views
-        self.wrong = 0
 
-    def say(self, words: str, wrong: bool = False) -> None:
-        """A line; what is wrong is marked."""
-        self.wrong += wrong
-        print(safe(f"{'!' if wrong else ' '} {words}"))
+def of_problems(rows: list[tuple[Any, ...]], view: str) -> Iterator[Said]:
+    for problem, effect, n, groups in rows[:MOST_PROBLEMS]:
+        yield f"{count(n, 'row')} in {count(groups, 'group')}: {problem} ({effect})", True
+    if len(rows) > MOST_PROBLEMS:
+        yield f"and {count(len(rows) - MOST_PROBLEMS, 'kind')} more: {view}", True
+    if not rows:
+        yield "no rows that cannot be used", False
 
-    def row(self, query: str) -> tuple[Any, ...]:
-        """The one row of a query over a view of its."""
-        row = self.connection.execute(query).fetchone()
-        assert row is not None
-        return row
 
-    def run(self, kept: list[tuple[Any, ...]]) -> int:
-        """All of it; how much is wrong."""
-        print(safe(self.name))
-        missing = [kind for kind in ("groups", "rollouts", "problems") if kind not in self.views]
-        if "groups" not in missing:
-            self._groups()
-        if "rollouts" not in missing:
-            self._rollouts()
-        if "problems" not in missing:
-            self._problems()
-        if missing:
-            self.say(
-                f"not looked at: {', '.join(missing)};"
-                f" stepadv.add_views('{self.source}', '{{{','.join(missing)}}}') makes the views"
-            )
-        self._kept(kept)
-        return self.wrong
+def of_kept(how: str, as_of: Any, age: Any, problem: str | None) -> Said:
+    if problem is not None:
+        return f"groups are kept by {how}: {problem}", True
+    if how == "triggers":
+        return "groups are kept by triggers, as of now", False
+    if as_of is None:
+        return f"groups are kept by {how}, and were never refreshed: SELECT stepadv.refresh(…)", True
+    ago = str(age).partition(".")[0]
+    return f"groups are kept by {how}, as of {as_of:%Y-%m-%d %H:%M:%S%z} ({ago} ago)", False
 
-    def _groups(self) -> None:
-        n, judged, told, steps, shared = self.row(
-            "SELECT count(*), count(*) FILTER (WHERE n_judged > 0), count(*) FILTER (WHERE NOT uniform),"
-            " coalesce(sum(n_steps), 0), sum(shared_step_share * n_steps)"
-            f" / nullif(sum(n_steps) FILTER (WHERE shared_step_share IS NOT NULL), 0) FROM {self.views['groups']}"
-        )
-        if n == 0:
-            self.say("no groups", True)
-            return
-        self.say(f"{count(n, 'group')}, {judged} judged; {told} informative (rollouts ended differently)")
-        if judged and not told:
-            self.say("in every group all judged rollouts ended alike: no method prefers a step to another", True)
-        if steps and shared is not None:
-            self.say(f"{percent(shared)} of {count(int(steps), 'step')} in states that another rollout shares")
-            if float(shared) < 0.02:
-                self.say("states are hardly shared: choose another state abstraction (docs/states.md)", True)
 
-    def _rollouts(self) -> None:
-        n, judged, successes = self.row(
-            "SELECT count(*), count(*) FILTER (WHERE judged), count(*) FILTER (WHERE judged AND success)"
-            f" FROM {self.views['rollouts']}"
-        )
-        self.say(f"{count(n, 'rollout')}, {judged} judged, {successes} successful")
-        if n and not judged:
-            self.say(
-                "no rollout is judged: no method says anything of a step;"
-                " give rewards or outcomes (stepadv import --outcomes)",
-                True,
-            )
+def checked(
+    connection: psycopg.Connection[Any], source: str, keys: list[str], views: dict[str, str], kept: list[Any]
+) -> Iterator[Said]:
+    """All that is said of one attachment."""
 
-    def _problems(self) -> None:
-        keys = sql.SQL(", ").join(map(sql.Identifier, self.keys)).as_string(self.connection)
-        rows = self.connection.execute(
-            f"SELECT problem, effect, sum(n_rows)::bigint, count(DISTINCT ({keys})) FROM {self.views['problems']}"
-            f" WHERE effect NOT LIKE '{HARMLESS}' GROUP BY 1, 2 ORDER BY 3 DESC, 1"
-        ).fetchall()
-        for problem, effect, n, groups in rows[:MOST_PROBLEMS]:
-            self.say(f"{count(n, 'row')} in {count(groups, 'group')}: {problem} ({effect})", True)
-        if len(rows) > MOST_PROBLEMS:
-            self.say(f"and {count(len(rows) - MOST_PROBLEMS, 'kind')} more: {self.views['problems']}", True)
-        if not rows:
-            self.say("no rows that cannot be used")
+    def rows(query: str, kind: str, rest: str = "") -> list[tuple[Any, ...]]:
+        return connection.execute(f"{query} FROM {views[kind]}{rest}").fetchall()
 
-    def _kept(self, kept: list[tuple[Any, ...]]) -> None:
-        if not kept:
-            self.say("groups are folded when they are asked for")
-        for how, as_of, age, problem in kept:
-            if problem is not None:
-                self.say(f"groups are kept by {how}: {problem}", True)
-            elif how == "triggers":
-                self.say("groups are kept by triggers, as of now")
-            elif as_of is None:
-                self.say(f"groups are kept by {how}, and were never refreshed: SELECT stepadv.refresh(…)", True)
-            else:
-                ago = str(age).partition(".")[0]
-                self.say(f"groups are kept by {how}, as of {as_of:%Y-%m-%d %H:%M:%S%z} ({ago} ago)")
+    if "groups" in views:
+        yield from of_groups(*rows(GROUPS, "groups")[0])
+    if "rollouts" in views:
+        yield from of_rollouts(*rows(ROLLOUTS, "rollouts")[0])
+    if "problems" in views:
+        group = sql.SQL(", ").join(map(sql.Identifier, keys)).as_string(connection)
+        query = f"SELECT problem, effect, sum(n_rows)::bigint, count(DISTINCT ({group}))"
+        # Rows that are compared with no other, or are read all the same, do no harm.
+        found = rows(query, "problems", " WHERE effect NOT LIKE 'nothing%' GROUP BY 1, 2 ORDER BY 3 DESC, 1")
+        yield from of_problems(found, views["problems"])
+    missing = [kind for kind in ("groups", "rollouts", "problems") if kind not in views]
+    if missing:
+        hint = f"stepadv.add_views('{source}', '{{{','.join(missing)}}}') makes the views"
+        yield f"not looked at: {', '.join(missing)}; {hint}", False
+    if not kept:
+        yield "groups are folded when they are asked for", False
+    yield from (of_kept(*row) for row in kept)
 
 
 def chosen(asked: list[str], names: list[str]) -> list[str]:
@@ -143,21 +110,20 @@ def chosen(asked: list[str], names: list[str]) -> list[str]:
 
 def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
     """Exit status 1 where something is wrong.  That versions agree is checked before."""
+    n_wrong = 0
     try:
-        name = database.value(connection, "SELECT current_database()")
-        print(safe(f"database {name}: stepadv {__version__}, as this program"))
-        made = connection.execute(
-            "SELECT format('%s.%s', schema, prefix), prefix, source::oid, source::text, group_columns, views"
-            " FROM stepadv.attachments()"
-        ).fetchall()
-        known = {row[0]: row[1:] for row in made}
-        kept = connection.execute(
-            "SELECT source::oid, prefix, how, as_of, age, problem FROM stepadv.maintained()"
-        ).fetchall()
-        wrong = 0
+        database_name = database.value(connection, "SELECT current_database()")
+        print(safe(f"database {database_name}: stepadv {__version__}, as this program"))
+        known = {name: about for name, *about in connection.execute(ATTACHMENTS)}
+        query = "SELECT source::oid, prefix, how, as_of, age, problem FROM stepadv.maintained()"
+        kept = connection.execute(query).fetchall()
         for name in chosen(options.attachment, list(known)):
             prefix, oid, source, keys, views = known[name]
-            wrong += Check(connection, name, source, keys, views).run([k[2:] for k in kept if k[:2] == (oid, prefix)])
+            print(safe(name))
+            of_it = [k[2:] for k in kept if k[:2] == (oid, prefix)]
+            for words, is_wrong in checked(connection, source, keys, views, of_it):
+                n_wrong += is_wrong
+                print(safe(f"{'!' if is_wrong else ' '} {words}"))
     except psycopg.Error as error:
         raise Failed(database.words_of(error)) from None
-    return 1 if wrong else 0
+    return 1 if n_wrong else 0

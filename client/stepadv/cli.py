@@ -1,4 +1,4 @@
-"""The program stepadv: each command is a module with add_arguments(parser) and run(connection, options).
+"""The program stepadv: each command is a module with HELP, add_arguments(parser) and run(connection, options).
 
 One that sets CONNECTS to False makes connections of its own: run(options).
 """
@@ -14,16 +14,13 @@ from typing import NoReturn
 from stepadv import __version__
 from stepadv.text import Failed, complain, safe
 
-# A command that has no module here is not there.
 COMMANDS = {
     "import": "stepadv.importing.command",
     "export": "stepadv.export.command",
     "report": "stepadv.report.command",
     "check": "stepadv.check",
 }
-NO_PSYCOPG = (
-    "{} has no psycopg 3: apt-get install python3-psycopg (for /usr/bin/python3), or pip install 'psycopg>=3.1'"
-)
+PURPOSE = "Import runs of agents, export steps for trainers, report what steps were worth."
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,49 +29,36 @@ class Parser(argparse.ArgumentParser):
         super().error(safe(message))
 
 
-def is_there(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
-
-
 def make_parser(wanted: str | None) -> argparse.ArgumentParser:
+    """Only what is asked for is loaded."""
     from stepadv import database
 
-    parser = Parser(
-        prog="stepadv", description="Import runs of agents, export steps for trainers, report what steps were worth."
-    )
+    parser = Parser(prog="stepadv", description=PURPOSE)
     parser.add_argument("--version", action="version", version=f"stepadv {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, module in COMMANDS.items():
-        if not is_there(module):
-            continue
-        # Only what is asked for is loaded.
-        loaded = importlib.import_module(module) if wanted in (name, "-h", "--help", None) else None
+    for name in COMMANDS if wanted is None else [wanted]:
+        module = importlib.import_module(COMMANDS[name])
         command = commands.add_parser(
             name,
-            help=getattr(loaded, "HELP", (loaded and loaded.__doc__ or "").strip().partition("\n")[0] or None),
-            description=getattr(loaded, "DESCRIPTION", None),
-            epilog=getattr(loaded, "EPILOG", None),
+            help=module.HELP,
+            description=getattr(module, "DESCRIPTION", None),
+            epilog=getattr(module, "EPILOG", None),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             add_help=False,
             allow_abbrev=False,
         )
         command.add_argument("-?", "--help", action="help", help="show this text")
-        if loaded is not None:
-            if getattr(loaded, "CONNECTS", True):
-                database.add_arguments(command)
-            loaded.add_arguments(command)
-            command.set_defaults(module=loaded)
+        database.add_arguments(command)
+        module.add_arguments(command)
+        command.set_defaults(module=module)
     return parser
 
 
 def run(module: ModuleType, options: argparse.Namespace) -> int:
-    if not getattr(module, "CONNECTS", True):
-        return module.run(options)
     from stepadv import database
 
+    if not getattr(module, "CONNECTS", True):
+        return module.run(options)
     connection = database.connect(database.parameters(options), f"stepadv {options.command}")
     try:
         database.check_version(connection)
@@ -88,7 +72,8 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
     if importlib.util.find_spec("psycopg") is None:
-        complain("stepadv: " + NO_PSYCOPG.format(sys.executable))
+        hint = "apt-get install python3-psycopg (for /usr/bin/python3), or pip install 'psycopg>=3.1'"
+        complain(f"stepadv: {sys.executable} has no psycopg 3: {hint}")
         return 2
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:

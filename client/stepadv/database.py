@@ -6,13 +6,16 @@ import re
 from typing import Any
 
 import psycopg
-from psycopg import sql
 
 from stepadv import __version__
 from stepadv.text import Failed
 
-# What the server would plan anew for every step, and what costs more than it gives.
-SETTINGS = "-c plan_cache_mode=force_generic_plan -c jit=off"
+# plan_cache_mode: what the server would plan anew for every step.  lz4: long texts take less time so; whoever has
+# chosen something has it as chosen.
+SETTINGS = """SET search_path = pg_catalog, pg_temp; SET plan_cache_mode = force_generic_plan; SET jit = off;
+    SET client_min_messages = error;
+    SELECT set_config(s.name, 'lz4', false) FROM pg_settings s
+    WHERE s.name = 'default_toast_compression' AND s.source = 'default' AND 'lz4' = ANY (s.enumvals)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,16 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def parameters(arguments: argparse.Namespace) -> dict[str, str]:
     """Those of libpq, which reads the environment for the rest."""
-    given: dict[str, str] = {}
-    name = arguments.dbname
-    if name and ("=" in name or re.match(r"postgres(ql)?://", name)):
-        given.update(psycopg.conninfo.conninfo_to_dict(name))
-    elif name:
-        given["dbname"] = name
-    for key, value in (("host", arguments.host), ("port", arguments.port), ("user", arguments.username)):
-        if value:
-            given[key] = value
-    return given
+    name = arguments.dbname or ""
+    is_string = "=" in name or re.match(r"postgres(ql)?://", name)
+    given = psycopg.conninfo.conninfo_to_dict(name) if is_string else {"dbname": name}
+    own = {"host": arguments.host, "port": arguments.port, "user": arguments.username}
+    return {key: value for key, value in (given | {k: v for k, v in own.items() if v}).items() if value}
 
 
 def words_of(error: psycopg.Error) -> str:
@@ -42,12 +40,8 @@ def words_of(error: psycopg.Error) -> str:
     diagnostic = error.diag
     if diagnostic is None or diagnostic.message_primary is None:
         return " ".join(str(error).split()) or type(error).__name__
-    parts = [diagnostic.message_primary]
-    if diagnostic.message_detail:
-        parts.append(f"({diagnostic.message_detail})")
-    if diagnostic.message_hint:
-        parts.append(diagnostic.message_hint)
-    return " ".join(parts)
+    detail = f"({diagnostic.message_detail})" if diagnostic.message_detail else None
+    return " ".join(part for part in (diagnostic.message_primary, detail, diagnostic.message_hint) if part)
 
 
 def connect(given: dict[str, str], name: str = "stepadv") -> psycopg.Connection:
@@ -55,24 +49,10 @@ def connect(given: dict[str, str], name: str = "stepadv") -> psycopg.Connection:
     options.setdefault("fallback_application_name", name)
     try:
         connection = psycopg.connect(**options, client_encoding="UTF8", autocommit=True)
-        connection.execute("SET search_path = pg_catalog, pg_temp")
-        for setting in SETTINGS.split("-c ")[1:]:
-            connection.execute(sql.SQL("SET {} = {}").format(*map(sql.SQL, setting.strip().split("="))))
-        connection.execute("SET client_min_messages = error")
-        if has_lz4(connection):
-            connection.execute("SET default_toast_compression = lz4")
+        connection.execute(SETTINGS)
     except psycopg.Error as error:
         raise Failed(f"no connection: {words_of(error)}") from None
     return connection
-
-
-def has_lz4(connection: psycopg.Connection) -> bool:
-    """Long texts take less time so; whoever has chosen something has it as chosen."""
-    return value(
-        connection,
-        "SELECT count(*) > 0 FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default'"
-        " AND 'lz4' = ANY (s.enumvals)",
-    )
 
 
 def value(connection: psycopg.Connection, query: str, *arguments: Any) -> Any:
@@ -91,14 +71,10 @@ def check_version(connection: psycopg.Connection) -> None:
     name = value(connection, "SELECT current_database()")
     if version is None:
         raise Failed(f'the database "{name}" has no extension stepadv: CREATE EXTENSION stepadv')
-    if number_of(version) < number_of(__version__):
-        raise Failed(
-            f'the database "{name}" has stepadv {version}, this is {__version__}: ALTER EXTENSION stepadv UPDATE'
-        )
-    if number_of(version) > number_of(__version__):
-        raise Failed(
-            f'the database "{name}" has stepadv {version}, this is {__version__}: install stepadv-client {version}'
-        )
+    if number_of(version) != number_of(__version__):
+        is_old = number_of(version) < number_of(__version__)
+        hint = "ALTER EXTENSION stepadv UPDATE" if is_old else f"install stepadv-client {version}"
+        raise Failed(f'the database "{name}" has stepadv {version}, this is {__version__}: {hint}')
 
 
 def close(connection: psycopg.Connection) -> None:

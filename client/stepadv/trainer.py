@@ -24,7 +24,10 @@ from stepadv.text import nearest
 if TYPE_CHECKING:
     import psycopg
 
+    Connection = psycopg.Connection[Any]
+
 Row = Mapping[str, Any]
+Rows = Sequence[Row]
 # Names are those of PostgreSQL's catalog, whoever may create others; and the check of a foreign key is planned once,
 # not for every step.
 _SETTINGS = {"search_path": "pg_catalog, pg_temp", "plan_cache_mode": "force_generic_plan", "jit": "off"}
@@ -46,14 +49,11 @@ class Batch:
 
 
 @contextmanager
-def _our_settings(connection: psycopg.Connection[Any]) -> Iterator[None]:
+def _our_settings(connection: Connection) -> Iterator[None]:
     """A transaction, or a part of one, after which settings are what they were."""
     change = "SELECT pg_catalog.current_setting(%(name)s), pg_catalog.set_config(%(name)s, %(value)s, true)"
     with connection.transaction():
-        before = {
-            name: connection.execute(change, {"name": name, "value": value}).fetchone()
-            for name, value in _SETTINGS.items()
-        }
+        before = {n: connection.execute(change, {"name": n, "value": v}).fetchone() for n, v in _SETTINGS.items()}
         yield
         for name, (value, _) in before.items():
             connection.execute(change, {"name": name, "value": value})
@@ -63,21 +63,14 @@ def _quoted(*names: str) -> str:
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
-def _columns(connection: psycopg.Connection[Any], schema: str, table: str) -> dict[str, tuple[str, str, bool]]:
+def _columns(connection: Connection, schema: str, table: str) -> dict[str, tuple[str, str, bool]]:
     """Of each column its type, its default, and whether it is of the primary key."""
-    found = {row[0]: row[1:] for row in connection.execute(_COLUMNS, (_quoted(schema, table),))}
-    if not found:
-        raise ValueError(f"there is no table {schema}.{table}: SELECT stepadv.create_tables('{schema}')")
-    return found
+    if found := {row[0]: row[1:] for row in connection.execute(_COLUMNS, (_quoted(schema, table),))}:
+        return found
+    raise ValueError(f"there is no table {schema}.{table}: SELECT stepadv.create_tables('{schema}')")
 
 
-def _copy(
-    connection: psycopg.Connection[Any],
-    schema: str,
-    table: str,
-    rows: list[dict[str, Any]],
-    types: Mapping[str, tuple[str, str, bool]],
-) -> None:
+def _copy(connection: Connection, schema: str, table: str, rows: list[Row], types: Row) -> None:
     """COPY of what the rows have; what some of them have not is NULL."""
     from psycopg.types.json import Jsonb
 
@@ -86,69 +79,52 @@ def _copy(
         if name not in types:
             hint = f'; perhaps you meant "{near}"' if (near := nearest(name, types)) else ""
             raise ValueError(f'{schema}.{table} has no column "{name}"{hint}')
-    with (
-        connection.cursor() as cursor,
-        cursor.copy(
-            f"COPY {_quoted(schema, table)} ({', '.join(map(_quoted, names))}) FROM STDIN (FORMAT binary)"
-        ) as out,
-    ):
+
+    def plain(value: Any, type: str) -> Any:
+        if value is not None and type == "jsonb":
+            return Jsonb(value)
+        return value.tolist() if hasattr(value, "tolist") else value
+
+    copy = f"COPY {_quoted(schema, table)} ({', '.join(map(_quoted, names))}) FROM STDIN (FORMAT binary)"
+    with connection.cursor() as cursor, cursor.copy(copy) as out:
         out.set_types([types[name][0] for name in names])
         for row in rows:
-            values = [row.get(name) for name in names]
-            out.write_row(
-                [
-                    v
-                    if v is None
-                    else Jsonb(v)
-                    if types[n][0] == "jsonb"
-                    else v.tolist()
-                    if hasattr(v, "tolist")
-                    else v
-                    for n, v in zip(names, values, strict=True)
-                ]
-            )
+            out.write_row([plain(row.get(name), types[name][0]) for name in names])
 
 
-def insert(
-    connection: psycopg.Connection[Any], rollouts: Sequence[Row], steps: Sequence[Sequence[Row]], schema: str = "rl"
-) -> Batch:
+def insert(connection: Connection, rollouts: Rows, steps: Sequence[Rows], schema: str = "rl") -> Batch:
     """Inserts rollouts with all their steps, or nothing; commits, unless the connection is within a transaction."""
     if len(rollouts) != len(steps):
         raise ValueError(f"{len(rollouts)} rollouts, but steps of {len(steps)}")
+    made: dict[str, list[Row]] = {"rollouts": [], "steps": []}
     with _our_settings(connection):
         types = {table: _columns(connection, schema, table) for table in ("rollouts", "steps")}
         keys = tuple(name for name, (_, _, key) in types["rollouts"].items() if key and name != "rollout_id")
-        made: dict[str, list[dict[str, Any]]] = {"rollouts": [], "steps": []}
         for i, rollout in enumerate(rollouts):
             key = {name: rollout.get(name) for name in (*keys, "rollout_id")}
-            for name in key:
-                if key[name] is None and types["rollouts"][name][1] != "''::text":
+            for name in (name for name in key if key[name] is None):
+                if types["rollouts"][name][1] != "''::text":
                     raise ValueError(f"rollout {i} has no {name}")
-                key[name] = "" if key[name] is None else key[name]
+                key[name] = ""
             made["rollouts"].append({**rollout, **key})
             made["steps"] += ({"step_no": n, **step, **key} for n, step in enumerate(steps[i]))
-        for table, rows in made.items():
-            if rows:
-                _copy(connection, schema, table, rows, types[table])
+        for table in (table for table, rows in made.items() if rows):
+            _copy(connection, schema, table, made[table], types[table])
     ids = [tuple(row[name] for name in (*keys, "rollout_id")) for row in made["rollouts"]]
     return Batch(schema, keys, ids, list(map(len, steps)))
 
 
-def advantages(
-    connection: psycopg.Connection[Any], batch: Batch, methods: Sequence[str] = ("rtmc",)
-) -> dict[str, list[array[float]]]:
+def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("rtmc",)) -> dict[str, list[array]]:
     """By method, of each rollout of the batch an array with a number for each of its steps; NaN: it is not judged."""
     with _our_settings(connection):
         return {method: _of_method(connection, batch, method) for method in methods}
 
 
-def _of_method(connection: psycopg.Connection[Any], batch: Batch, method: str) -> list[array[float]]:
+def _of_method(connection: Connection, batch: Batch, method: str) -> list[array]:
     view = _quoted(batch.schema, f"steps_{method}")
     if connection.execute("SELECT to_regclass(%s) IS NULL", (view,)).fetchone() == (True,):
-        raise ValueError(
-            f"there is no view {batch.schema}.steps_{method}:"
-            f" SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')"
-        )
+        hint = f"SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')"
+        raise ValueError(f"there is no view {batch.schema}.steps_{method}: {hint}")
     found: dict[tuple[Any, ...], list[tuple[int, float]]] = {rollout: [] for rollout in batch.rollouts}
     names = ", ".join(f"x.{_quoted(name)}" for name in (*batch.keys, "rollout_id"))
     # The arrays bring the condition to the index; of their combinations some may be of no rollout of the batch.
@@ -162,10 +138,8 @@ def _of_method(connection: psycopg.Connection[Any], batch: Batch, method: str) -
                 found[tuple(rollout)].append((step_no, math.nan if advantage is None else advantage))
     for (name, rows), n in zip(found.items(), batch.lengths, strict=True):
         if len(rows) != n:
-            raise ValueError(
-                f"rollout {name} has {len(rows)} steps in {batch.schema}.steps_{method},"
-                f" and {n} were inserted: {batch.schema}.steps_problems says why"
-            )
+            hint = f"and {n} were inserted: {batch.schema}.steps_problems says why"
+            raise ValueError(f"rollout {name} has {len(rows)} steps in {batch.schema}.steps_{method}, {hint}")
     return [array("d", (advantage for _, advantage in sorted(rows))) for rows in found.values()]
 
 

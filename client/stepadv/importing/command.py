@@ -35,7 +35,6 @@ Exit status: 0 all is loaded, 1 something was left out or there was nothing to l
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    database.add_arguments(parser)
     add = parser.add_argument
     add("names", nargs="+", metavar="FILE_OR_DIRECTORY", help="- is what comes on standard input")
     add("-s", "--schema", default="rl", help="schema of the tables (rl)")

@@ -10,13 +10,8 @@ from stepadv.importing.values import Json, at, digest, fields, first, is_number,
 OF_PROGRAM = ("recall", "change_agent_state", "initialize", "null", "agent_state_changed")
 HIDDEN = ("thought", "hidden", "confirmation_state", "security_risk")
 NO_ARGUMENT = (
-    "action",
-    "images_urls",
-    "wait_for_response",
-    "action_risk",
-    "is_confirmed",
-    "keep_prompt",
-    "kernel_init_code",
+    *("action", "images_urls", "wait_for_response", "action_risk"),
+    *("is_confirmed", "keep_prompt", "kernel_init_code"),
 )
 TIMES = {"started_at": "0.timestamp", "ended_at": "-1.timestamp"}
 TABLE = {
@@ -47,86 +42,81 @@ def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
             args = without(event, NO_ARGUMENT)
             told.append({"id": n, "source": "agent" if n else "user", "action": event["action"], "args": args})
         elif "observation" in event:
-            told.append(
-                {"cause": last, "observation": event["observation"], "content": event.get("content"), "extras": event}
-            )
+            told.append(event | {"cause": last, "extras": event})
     return told
 
 
-def name_of(event: dict[str, Json]) -> str | None:
-    return words(first(event, "observation" if "observation" in event else "action"))
+# An event in our words: what it is (see, say, call, result, system; none: of the program), and members of it.
+Event = tuple[str | None, dict[str, Json]]
 
 
-def kind_of(event: dict[str, Json]) -> str | None:
-    """Of version 0 in the words of version 1."""
-    name = name_of(event)
-    if event.get("kind") is not None:
-        return event["kind"] if isinstance(event["kind"], str) else None
+def of_version_0(event: dict[str, Json]) -> Event:
+    args = fields(event.get("args"))
     if "observation" in event:
-        is_of_program = name != "error" and (event.get("cause") is None or name in OF_PROGRAM)
-        return None if is_of_program else "ObservationEvent"
-    if name in ("message", "system"):
-        return "MessageEvent" if name == "message" else "SystemPromptEvent"
-    is_of_program = "action" not in event or event.get("source") == "environment" or name in OF_PROGRAM
-    return None if is_of_program else "ActionEvent"
+        name = words(event["observation"])
+        if name != "error" and (event.get("cause") is None or name in OF_PROGRAM):
+            return None, {}
+        told, status = first(event, "content message"), first(event, "extras.metadata.exit_code extras.exit_code")
+        id = f"e{words(event.get('cause'))}"
+        return "result", {"text": words(told), "id": id, "failed": name == "error", "status": status}
+    name, is_own = words(event.get("action")), event.get("source") == "agent"
+    if name == "message":
+        kind = "see" if event.get("source") == "user" else "say" if is_own else "other"
+        return kind, {"text": words(first(event, "args.content message"))}
+    if name == "system":
+        return "system", {}
+    if "action" not in event or event.get("source") == "environment" or name in OF_PROGRAM:
+        return None, {}
+    call = {"name": at(event, "tool_call_metadata.function_name") or name, "args": without(args, HIDDEN)}
+    answer, thought = at(event, "tool_call_metadata.model_response.id"), words(args.get("thought"))
+    about = {"thought": thought, "answer": answer, "is_own": is_own, "id": f"e{words(event.get('id'))}"}
+    return "call", call | about
 
 
-def hear_message(talk: Conversation, event: dict[str, Json]) -> None:
-    is_new = event.get("kind") is not None
-    said = text_of(at(event, "llm_message.content")) if is_new else words(first(event, "args.content message"))
-    if event.get("source") == "user":
-        talk.see(said)
-    elif is_new or event.get("source") == "agent":
-        talk.say(said, new=True)
-
-
-def hear_action(talk: Conversation, event: dict[str, Json], begins: bool) -> None:
-    is_new = event.get("kind") is not None
-    if is_new or event.get("source") == "agent":
-        thought = text_of(event.get("thought")) if is_new else words(at(event, "args.thought"))
-        talk.think(thought or None, new=begins)
-    if is_new:
-        args = at(event, "tool_call.arguments")
-        args = without(fields(event.get("action")), ("kind",)) if args is None else args
-        talk.call(event.get("tool_name") or at(event, "action.kind"), args, event.get("tool_call_id"))
-    else:
-        args = without(fields(event.get("args")), HIDDEN)
-        name = at(event, "tool_call_metadata.function_name") or name_of(event)
-        talk.call(name, args, f"e{words(event.get('id'))}")
-
-
-def hear_result(talk: Conversation, event: dict[str, Json]) -> None:
-    if event.get("kind") is None:
-        status = first(event, "extras.metadata.exit_code extras.exit_code")
-        told, id = words(first(event, "content message")), f"e{words(event.get('cause'))}"
-        failed = name_of(event) == "error"
-    else:
+def of_version_1(event: dict[str, Json]) -> Event:
+    kind = event["kind"]
+    if kind == "MessageEvent":
+        text = text_of(at(event, "llm_message.content"))
+        return "see" if event.get("source") == "user" else "say", {"text": text}
+    if kind == "SystemPromptEvent":
+        return "system", {}
+    id = event.get("tool_call_id")
+    if kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
         seen = fields(event.get("observation"))
-        status, id = seen.get("exit_code"), event.get("tool_call_id")
         told = text_of(seen.get("content")) or words(seen.get("output"))
         told = told or words(first(event, "error rejection_reason"))
-        failed = event["kind"] != "ObservationEvent" or seen.get("is_error") is True
-    talk.result(told or "", id, False if failed else status == 0 if is_number(status) else None)
+        failed = kind != "ObservationEvent" or seen.get("is_error") is True
+        return "result", {"text": told, "id": id, "failed": failed, "status": seen.get("exit_code")}
+    if kind != "ActionEvent":
+        return None, {}
+    args = at(event, "tool_call.arguments")
+    args = without(fields(event.get("action")), ("kind",)) if args is None else args
+    call = {"name": event.get("tool_name") or at(event, "action.kind"), "args": args, "is_own": True, "id": id}
+    return "call", call | {"thought": text_of(event.get("thought")), "answer": event.get("llm_response_id")}
 
 
 def hear(events: list[dict[str, Json]]) -> Conversation:
     talk = Conversation()
     before: Json = None
     for event in events:
-        kind = kind_of(event)
-        if kind == "MessageEvent":
-            hear_message(talk, event)
-        elif kind == "SystemPromptEvent":
-            talk.drop("system messages")
-        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
-            hear_result(talk, event)
-        elif kind == "ActionEvent":
-            # A call of another answer of the model begins a turn.
-            answer = first(event, "tool_call_metadata.model_response.id llm_response_id")
-            hear_action(talk, event, answer != before)
-            before = answer
-        else:
+        kind, found = of_version_1(event) if event.get("kind") is not None else of_version_0(event)
+        if kind is None:
             talk.drop("events of the program")
+        elif kind == "system":
+            talk.drop("system messages")
+        elif kind == "see":
+            talk.see(found["text"])
+        elif kind == "say":
+            talk.say(found["text"], new=True)
+        elif kind == "result":
+            ok = found["status"] == 0 if is_number(found["status"]) else None
+            talk.result(found["text"] or "", found["id"], False if found["failed"] else ok)
+        elif kind == "call":
+            # A call of another answer of the model begins a turn.
+            if found["is_own"]:
+                talk.think(found["thought"] or None, new=found["answer"] != before)
+                before = found["answer"]
+            talk.call(found["name"], found["args"], found["id"])
     return talk
 
 
