@@ -1,7 +1,6 @@
 """For a training loop: rollouts go into the canonical tables, their advantages come back as arrays.
 
     import psycopg, stepadv
-
     batch = stepadv.insert(connection, rollouts, steps)
     rtmc = stepadv.advantages(connection, batch, methods=["rtmc"])["rtmc"]    # rtmc[i][n]: of step n of rollouts[i]
 
