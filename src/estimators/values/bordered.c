@@ -18,7 +18,7 @@
 #include "estimators/values/components.h"
 
 /* Beyond these, the sparse way is as fast, or rows would be too much memory. */
-#define MOST_BORDER		128
+#define MOST_BORDER		80
 #define MOST_ENTRIES	((uint64) 8 * 1024 * 1024)
 /* The border's own elimination, in operations for each inner unknown. */
 #define MOST_WORK		1000
