@@ -62,18 +62,6 @@ COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, te
 'part of attach: the category of a shown step, or with option {"behaviour": {"by": "action"}} its action_category; '
 'NULL without a category';
 
--- What a call is known by to labelled_calls, of an alias of the adapter of shown steps.
-CREATE FUNCTION stepadv_internal.label_key(a stepadv_internal.attached, alias text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT CASE WHEN stepadv_internal.step_is_key((a).shown, (a).n_group_columns)
-		THEN format('%s.stepadv_step::bigint, 0', alias)
-		ELSE format('%s.stepadv_rollout::bigint, %s', alias, stepadv_internal.shown_number(a, alias)) END
-$$;
-COMMENT ON FUNCTION stepadv_internal.label_key(stepadv_internal.attached, text) IS
-'part of attach: the two expressions that a step is known by where its category is looked up';
-
 -- The adapter of shown steps with no more than these of its columns, and those of the group: who keeps what
 -- is made of them looks for changes of what is read, and the adapter has all that is shown.
 CREATE FUNCTION stepadv_internal.shown_only(a stepadv_internal.attached, names text[]) RETURNS text

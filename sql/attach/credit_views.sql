@@ -58,18 +58,6 @@ $query$;
 COMMENT ON FUNCTION stepadv_internal.credit_joins(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: joins that bring a group g the sums of every method over the rollouts left out; NULL for no method';
 
-CREATE FUNCTION stepadv_internal.credit_hash(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
-			', '::text))
-	FROM stepadv_internal.credit_options(a) o
-$$;
-COMMENT ON FUNCTION stepadv_internal.credit_hash(stepadv_internal.attached) IS
-'part of attach: by what groups g are drawn for _credit_check, a hash of what they are called';
-
 -- So many groups, by their hash.  On shards they are those up to the last hash of the sample, which is
 -- asked for first: a sample itself would come here, group by group.
 CREATE FUNCTION stepadv_internal.credit_check_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
@@ -87,14 +75,18 @@ AS $query$
 		CROSS JOIN LATERAL stepadv.credit_check(s.sums) c
 		JOIN unnest(%7$L::text[]) WITH ORDINALITY n(method, i) ON n.i = c.candidate
 		ORDER BY n.i$view$,
-		m.rows, stepadv_internal.credit_hash(a), CASE WHEN distributed THEN f.fold
-			ELSE format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', f.fold, stepadv_internal.credit_hash(a),
+		m.rows, h.hash, CASE WHEN distributed THEN f.fold
+			ELSE format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', f.fold, h.hash,
 				o.max_groups) END,
 		stepadv_internal.credit_joins(a, m.methods), m.sums,
 		CASE WHEN distributed THEN format(' AND %1$s <= (SELECT max(d.hash) FROM (SELECT %1$s AS hash FROM %2$s ORDER '
-			'BY 1 LIMIT %3$s) d)', stepadv_internal.credit_hash(a), f.fold, o.max_groups) END,
+			'BY 1 LIMIT %3$s) d)', h.hash, f.fold, o.max_groups) END,
 		m.names)
 	FROM stepadv_internal.credit_options(a) o CROSS JOIN stepadv_internal.is_distributed(ARRAY[(a).rows]) distributed
+	-- By what groups are drawn: a hash of what they are called.
+	CROSS JOIN LATERAL format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
+			', '::text)) h(hash)
 	CROSS JOIN (SELECT array_agg(c ORDER BY c.number) AS methods, array_agg(c.method ORDER BY c.number) AS names,
 		string_agg(format('m%s.sums', c.number), ', ' ORDER BY c.number) AS sums,
 		-- A method that has no group to look at here, as it lacks a critic's values, has said nothing.

@@ -9,17 +9,6 @@ COMMENT ON FUNCTION stepadv_internal.selection_of(text[], jsonb) IS
 'part of create_selection: true; the arguments say which columns of the view are the group''s, and which have a role';
 
 -- What a selection says of its columns; NULLs for any other view.
-CREATE FUNCTION stepadv_internal.selection_says(view regclass, OUT group_by text[], OUT columns jsonb)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT replace(m.m[1], '''''', '''')::text[], replace(m.m[2], '''''', '''')::jsonb
-	FROM regexp_matches(pg_get_viewdef(view),
-		'stepadv_internal\.selection_of\(''((?:[^'']|'''')*)''::text\[\], ''((?:[^'']|'''')*)''::jsonb\)') m(m)
-$$;
-COMMENT ON FUNCTION stepadv_internal.selection_says(regclass) IS
-'part of select_steps: the columns of the group, and those with a role, of a view made by create_selection';
-
 -- The columns of a view of attach that are the user's state and action: those that
 -- feed these roles.  Where two could be meant, none is taken; and what attach makes
 -- of several columns is nobody's column.
@@ -150,10 +139,14 @@ BEGIN
 		groups := a.views[array_position(a.view_kinds, 'groups')];
 		-- The columns of the group come first in every view.
 		made := to_jsonb(stepadv_internal.group_columns(curation_source.advantages, a.n_group_columns));
-	ELSIF (stepadv_internal.selection_says(curation_source.advantages)).group_by IS NOT NULL THEN
-		SELECT to_jsonb(y.group_by), y.columns INTO made,
-			columns FROM stepadv_internal.selection_says(curation_source.advantages) y;
-	ELSIF curation_source.group_by IS NULL THEN
+	ELSE
+		-- Of a selection, what selection_of notes in its view.
+		SELECT to_jsonb(max(replace(m.m[1], '''''', ''''))::text[]), coalesce(max(replace(m.m[2], '''''', '''')), '{}')::jsonb
+		INTO made, columns
+		FROM regexp_matches(pg_get_viewdef(curation_source.advantages),
+			'stepadv_internal\.selection_of\(''((?:[^'']|'''')*)''::text\[\], ''((?:[^'']|'''')*)''::jsonb\)') m(m);
+	END IF;
+	IF made IS NULL AND curation_source.group_by IS NULL THEN
 		RAISE EXCEPTION 'the columns of the group of % are not known', source.full_name
 			USING ERRCODE = 'null_value_not_allowed',
 				HINT = 'Name them by group_by => ''{…}''. '

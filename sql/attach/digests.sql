@@ -94,7 +94,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
-	known_by CONSTANT text := stepadv_internal.label_key(a, 'b'::text);
+	known_by CONSTANT text := CASE WHEN stepadv_internal.step_is_key((a).shown, (a).n_group_columns)
+		THEN 'b.stepadv_step::bigint, 0'
+		ELSE 'b.stepadv_rollout::bigint, ' || stepadv_internal.shown_number(a, 'b'::text) END;
 	category CONSTANT text := stepadv_internal.call_category(a, 'b'::text);
 BEGIN
 	RETURN format(' LEFT JOIN (SELECT %1$s, stepadv_internal.labelled_calls(%2$s, %3$s, %4$s, %5$s) AS calls FROM '
@@ -299,7 +301,9 @@ BEGIN
 			-- Of calls there is something by method in what is kept.
 			stepadv_internal.digest_query(not_kept, made, parts || CASE WHEN 'calls' = ANY (parts) THEN '{methods}'
 				ELSE '{}' END::text[]),
-			stepadv_internal.digest_column(a), k_list,
+			-- The column of the digest is the last.
+			(SELECT c.attname FROM pg_attribute c WHERE c.attrelid = (a).digests AND c.attnum > 0 AND NOT c.attisdropped
+				ORDER BY c.attnum DESC LIMIT 1), k_list,
 			(SELECT string_agg(format('f.k%1$s %2$s c.k%1$s', k.attnum, stepadv_internal.equality_operator(k.atttypid)),
 					' AND ' ORDER BY k.attnum)
 				FROM pg_attribute k WHERE k.attrelid = (a).digests AND k.attnum BETWEEN 1 AND (a).n_group_columns),
@@ -314,14 +318,3 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.digests(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS
 'part of attach: the relation d of digests, by the columns of the group (k1, …) and divisions (d1, …)';
-
--- What the column of the digest is called where digests are kept: the last of the view that makes them.
-CREATE FUNCTION stepadv_internal.digest_column(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).digests AND c.attnum > 0 AND NOT c.attisdropped
-		ORDER BY c.attnum DESC LIMIT 1
-$$;
-COMMENT ON FUNCTION stepadv_internal.digest_column(stepadv_internal.attached) IS
-'part of attach: the name of the column of the kept digest';

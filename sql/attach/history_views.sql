@@ -147,22 +147,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.in_common(text) IS
 'part of attach: what is known of the run of a group, as an aggregate over its rollouts';
 
--- The relation o: a row with what is known of the group g and is none of its columns; NULL
--- where all is.  (Citus takes no relation without FROM in a subquery.)
-CREATE FUNCTION stepadv_internal.own_run(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('(SELECT %s FROM %s WHERE %s) o', string_agg(format('%s AS c%s', stepadv_internal.in_common(h.role),
-		h.i), ', ' ORDER BY h.i), min(s.relation),
-		stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns))
-	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
-	WHERE h.key IS NULL
-	GROUP BY s.shaped_as
-$$;
-COMMENT ON FUNCTION stepadv_internal.own_run(stepadv_internal.attached) IS
-'part of attach: the relation o, what is known of the run of a group g beside its columns; NULL: nothing';
-
 -- The relation p: a row per group of the task of g, with its key and what is known of it,
 -- by numbers as in o.  By the task an index serves; one that is not known has no groups.
 CREATE FUNCTION stepadv_internal.groups_of_task(a stepadv_internal.attached) RETURNS text
@@ -270,7 +254,15 @@ BEGIN
 		RETURN;
 	END IF;
 	PERFORM stepadv_internal.check_history(a, (m).method);
-	run := stepadv_internal.own_run(a);
+	-- The relation o: a row with what is known of the group g and is none of its columns; NULL where all is.  (Citus
+	-- takes no relation without FROM in a subquery.)
+	SELECT format('(SELECT %s FROM %s WHERE %s) o', string_agg(format('%s AS c%s', stepadv_internal.in_common(h.role),
+		h.i), ', ' ORDER BY h.i), min(s.relation),
+		stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns))
+	INTO run
+	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
+	WHERE h.key IS NULL
+	GROUP BY s.shaped_as;
 	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), %s, p.c2::bigint) FROM '
 		'%s%s WHERE %s)',
 		argument, stepadv_internal.fold_one(a, reads), stepadv_internal.group_identity(a, 'p'::text), run

@@ -23,48 +23,6 @@ COMMENT ON TYPE stepadv_internal.parsed_step IS
 -- A line
 -- ----------
 
--- Keys of a line, the types of JSON that they may have, and whether they must be given.
-CREATE FUNCTION stepadv_internal.line_keys() RETURNS TABLE (name text, kinds text[], required boolean)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
-SET search_path = pg_catalog, pg_temp
-AS $$
-	VALUES ('group_id', '{string,number}'::text[], false), ('rollout_id', '{string,number}', true),
-		('task_id', '{string,number}', false), ('run_id', '{string,number}', false), ('policy_step', '{number}', false),
-		('step_no', '{number}', false), ('turn', '{number}', false), ('ok', '{boolean}', false),
-		('success', '{boolean}', false), ('truncated', '{boolean}', false), ('reward', '{number}', false),
-		('outcome', '{number}', false), ('turn_reward', '{number}', false), ('value', '{number}', false),
-		('cost', '{number}', false), ('tool', '{string}', false), ('model', '{string}', false),
-		('policy_version', '{string,number}', false), ('channel', '{string}', false), ('curation', '{string}', false),
-		('started_at', '{string}', false), ('ended_at', '{string}', false), ('prompt_token_ids', '{array}', false),
-		('response_token_ids', '{array}', false), ('response_mask', '{array}', false), ('rollout_logprobs', '{array}',
-			false)
-$$;
-COMMENT ON FUNCTION stepadv_internal.line_keys() IS
-'part of load_rollouts: keys of a line that have one type, the types of JSON they may have, and whether they must be '
-'given';
-
--- U+0000, which jsonb and text cannot hold, as U+FFFD.  Pairs of backslashes are put out
--- of sight while escapes are looked for.
-CREATE FUNCTION stepadv_internal.json_of_line(line text, OUT content jsonb, OUT nul_replaced integer)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	pair CONSTANT text := E'\x01';
-	parts text;
-BEGIN
-	nul_replaced := 0;
-	IF position('\u0000' IN line) > 0 AND position(pair IN line) = 0 THEN
-		parts := replace(line, '\\', pair);
-		nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
-		line := replace(replace(parts, '\u0000', '\ufffd'), pair, '\\');
-	END IF;
-	content := line::jsonb;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.json_of_line(text) IS
-'part of load_rollouts: a line as jsonb, with U+0000 made U+FFFD and counted; error where it is no JSON';
-
 -- No row where a value is not what it should be, or an error (class 22 or 54):
 -- problem_of_line tells which.
 CREATE FUNCTION stepadv_internal.step_of_json(j jsonb) RETURNS SETOF stepadv_internal.parsed_step
@@ -134,7 +92,19 @@ BEGIN
 		ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a '
 			|| f.kinds[1] END, t.kind) END
 	INTO problem
-	FROM stepadv_internal.line_keys() f, LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
+	-- Keys that have one type, the types of JSON they may have, and whether they must be given.
+	FROM (
+		VALUES ('group_id', '{string,number}'::text[], false), ('rollout_id', '{string,number}', true),
+		('task_id', '{string,number}', false), ('run_id', '{string,number}', false), ('policy_step', '{number}', false),
+		('step_no', '{number}', false), ('turn', '{number}', false), ('ok', '{boolean}', false),
+		('success', '{boolean}', false), ('truncated', '{boolean}', false), ('reward', '{number}', false),
+		('outcome', '{number}', false), ('turn_reward', '{number}', false), ('value', '{number}', false),
+		('cost', '{number}', false), ('tool', '{string}', false), ('model', '{string}', false),
+		('policy_version', '{string,number}', false), ('channel', '{string}', false), ('curation', '{string}', false),
+		('started_at', '{string}', false), ('ended_at', '{string}', false), ('prompt_token_ids', '{array}', false),
+		('response_token_ids', '{array}', false), ('response_mask', '{array}', false), ('rollout_logprobs', '{array}',
+			false)
+	) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
 	WHERE j IS NOT NULL AND CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
 	LIMIT 1;
 	RETURN coalesce(problem, error,
@@ -163,6 +133,8 @@ LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 5000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	pair CONSTANT text := E'\x01';
+	parts text;
 	j jsonb;
 	step stepadv_internal.parsed_step;
 	nul_replaced integer := 0;
@@ -170,7 +142,14 @@ DECLARE
 	detail text;
 BEGIN
 	BEGIN
-		SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM stepadv_internal.json_of_line(line) t;
+		-- U+0000, which jsonb and text cannot hold, as U+FFFD.  Pairs of backslashes are put out of sight while escapes
+		-- are looked for.
+		IF position('\u0000' IN line) > 0 AND position(pair IN line) = 0 THEN
+			parts := replace(line, '\\', pair);
+			nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
+			line := replace(replace(parts, '\u0000', '\ufffd'), pair, '\\');
+		END IF;
+		j := line::jsonb;
 		SELECT s.* INTO step FROM stepadv_internal.step_of_json(j) s;
 		IF FOUND THEN
 			step.nul_replaced := nul_replaced;
@@ -314,18 +293,6 @@ COMMENT ON FUNCTION stepadv_internal.load_parse(text, text[], regclass, text, te
 -- ----------
 
 -- What is noted is told in the end.
-CREATE FUNCTION stepadv_internal.load_note(problems_of text) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	EXECUTE 'INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction) ' || load_note.problems_of;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.load_note(text) IS
-'part of load_rollouts: adds what a query finds (line, reason, whether it is a contradiction) to '
-'pg_temp.stepadv_problems';
-
 -- A step that comes twice: word for word the same, or contradicting.
 CREATE FUNCTION stepadv_internal.load_drop_repeated(keys text[], OUT steps_repeated bigint)
 LANGUAGE plpgsql
@@ -339,11 +306,11 @@ BEGIN
 			FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL AND p.step_no IS NOT NULL
 			WINDOW w AS (PARTITION BY %s, p.rollout_id, p.step_no ORDER BY p.n)) x WHERE x.n <> x.first_n
 		$q$, stepadv_internal.load_list(load_drop_repeated.keys, 'p.k%2$s', ', '));
-	PERFORM stepadv_internal.load_note($q$SELECT p.n,
-		format('step %s of rollout %s of group %s is not what line %s says',
-			p.step_no, p.rollout_id, p.group_name, r.first_n), true
-		FROM pg_temp.stepadv_repeated r JOIN pg_temp.stepadv_parsed p ON p.n = r.n
-			WHERE r.content <> r.first_content$q$);
+	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
+	SELECT p.n, format('step %s of rollout %s of group %s is not what line %s says',
+		p.step_no, p.rollout_id, p.group_name, r.first_n), true
+	FROM pg_temp.stepadv_repeated r JOIN pg_temp.stepadv_parsed p ON p.n = r.n
+	WHERE r.content <> r.first_content;
 	DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_repeated r WHERE p.n = r.n;
 	steps_repeated := (SELECT count(*) FROM pg_temp.stepadv_repeated r WHERE r.content = r.first_content);
 END
@@ -430,14 +397,14 @@ BEGIN
 		UPDATE pg_temp.stepadv_rollouts p SET known_outcome = k.outcome, known_success = k.success FROM known k
 			WHERE k.n = p.n$q$,
 		schema, stepadv_internal.load_list(keys, 'r.%1$s = n.k%2$s', ' AND '));
-	PERFORM stepadv_internal.load_note(format($q$SELECT coalesce(p.judged_n, p.n),
-			format('rollout %%s of group %%s has more than one %%s, of which the last counts', p.rollout_id,
-				p.group_name, d.differs), true
-		FROM pg_temp.stepadv_rollouts p, LATERAL (SELECT coalesce(nullif(p.differs, ''), CASE WHEN NOT %L::boolean
-			THEN concat_ws(' and ',
-			CASE WHEN p.outcome <> p.known_outcome THEN 'outcome' END, CASE WHEN p.success <> p.known_success
-				THEN 'success' END) END) AS differs) d
-		WHERE d.differs <> ''$q$, load_write_rollouts.replace));
+	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
+	SELECT coalesce(p.judged_n, p.n), format('rollout %s of group %s has more than one %s, of which the last counts',
+		p.rollout_id, p.group_name, d.differs), true
+	FROM pg_temp.stepadv_rollouts p, LATERAL (SELECT coalesce(nullif(p.differs, ''), CASE
+		WHEN NOT load_write_rollouts.replace THEN concat_ws(' and ',
+			CASE WHEN p.outcome <> p.known_outcome THEN 'outcome' END,
+			CASE WHEN p.success <> p.known_success THEN 'success' END) END) AS differs) d
+	WHERE d.differs <> '';
 	EXECUTE format('SELECT count(DISTINCT (%s)), count(*) FILTER (WHERE %s) FROM pg_temp.stepadv_rollouts p',
 		stepadv_internal.load_list(keys, 'p.k%2$s', ', '), says_more) INTO load_write_rollouts.groups, rollouts_updated;
 	-- A reload that says nothing new must not write.
@@ -474,10 +441,10 @@ BEGIN
 			WHERE %s AND s.step_no = p.step_no$q$, load_drop_known.schema, same_rollout);
 		DELETE FROM pg_temp.stepadv_known k WHERE NOT k.same;
 	END IF;
-	PERFORM stepadv_internal.load_note($q$SELECT p.n,
-		format('step %s of rollout %s of group %s is not what the table has',
-			p.step_no, p.rollout_id, p.group_name), true
-		FROM pg_temp.stepadv_known k JOIN pg_temp.stepadv_parsed p ON p.n = k.n WHERE NOT k.same$q$);
+	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
+	SELECT p.n, format('step %s of rollout %s of group %s is not what the table has',
+		p.step_no, p.rollout_id, p.group_name), true
+	FROM pg_temp.stepadv_known k JOIN pg_temp.stepadv_parsed p ON p.n = k.n WHERE NOT k.same;
 	DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_known k WHERE p.n = k.n;
 END
 $$;
@@ -606,8 +573,8 @@ BEGIN
 	SELECT p.* INTO lines_read, empty_lines, load_rollouts.nul_replaced
 	FROM stepadv_internal.load_parse(load_rollouts.schema, shape.keys, load_rollouts.lines, load_rollouts.run_id,
 		load_rollouts.policy_version) p;
-	PERFORM stepadv_internal.load_note('SELECT p.n, p.problem, false FROM pg_temp.stepadv_parsed p WHERE p.problem IS '
-		'NOT NULL');
+	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
+	SELECT p.n, p.problem, false FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL;
 	steps_repeated := stepadv_internal.load_drop_repeated(shape.keys);
 	PERFORM stepadv_internal.load_gather(shape.keys, load_rollouts.run_id, load_rollouts.policy_version,
 		load_rollouts.policy_step);

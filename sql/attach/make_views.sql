@@ -169,7 +169,7 @@ BEGIN
 				|| regexp_replace(replace(n.need, ',', ', '), ', (\w+)$', ' and \1') END, ', and ' ORDER BY n.i)
 		FROM unnest((v).needs) WITH ORDINALITY n(need, i)
 		HAVING NOT bool_and(CASE n.need WHEN 'method' THEN n_methods > 0 WHEN 'methods' THEN n_methods > 1
-			WHEN 'run' THEN stepadv_internal.has_runs(a)
+			WHEN 'run' THEN EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL)
 			ELSE string_to_array(n.need, ',') <@ roles OR string_to_array(n.need, ' or ') && roles END));
 END
 $$;

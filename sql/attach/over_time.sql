@@ -162,18 +162,6 @@ COMMENT ON FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text
 'part of attach: the joins from an adapter to what is known of its rollouts'' runs, and the expressions of the '
 'divisions';
 
--- Whether anything is known by which rollouts were made at different times.
-CREATE FUNCTION stepadv_internal.has_runs(a stepadv_internal.attached) RETURNS boolean
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.has_runs(stepadv_internal.attached) IS
-'part of attach: whether there are views over time';
-
 -- The relation g of fold, with a row per group and divisions: rollouts of another
 -- version are no part of the comparison.
 CREATE FUNCTION stepadv_internal.fold_over_time(a stepadv_internal.attached, reads text[]) RETURNS text

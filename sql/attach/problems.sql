@@ -28,27 +28,6 @@ CREATE AGGREGATE stepadv_internal.step_order(step_no integer) (
 COMMENT ON AGGREGATE stepadv_internal.step_order(integer) IS
 'what is wrong with the order of a rollout''s steps; NULLs have no place in it; NULL where nothing is';
 
-CREATE TYPE stepadv_internal.bad_rows AS (n_rows bigint, step_no integer);
-COMMENT ON TYPE stepadv_internal.bad_rows IS 'how many rows have a problem, and the least step_no of them';
-
--- src/attach/bad_rows.c
-CREATE FUNCTION stepadv_internal.bad_rows_trans(internal, step_no integer) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_bad_rows_trans';
-COMMENT ON FUNCTION stepadv_internal.bad_rows_trans(internal, integer) IS 'part of bad_rows: one row more';
-
-CREATE FUNCTION stepadv_internal.bad_rows_final(internal) RETURNS stepadv_internal.bad_rows
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_bad_rows_final';
-COMMENT ON FUNCTION stepadv_internal.bad_rows_final(internal) IS 'part of bad_rows: what there is';
-
-CREATE AGGREGATE stepadv_internal.bad_rows(step_no integer) (
-	SFUNC = stepadv_internal.bad_rows_trans, STYPE = internal, SSPACE = 32,
-	FINALFUNC = stepadv_internal.bad_rows_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE stepadv_internal.bad_rows(integer) IS
-'how many rows, and the least step_no of them; NULL over no rows';
-
 CREATE TYPE stepadv_internal.lonely_steps AS (n_steps bigint, n_alone bigint, first_alone integer);
 COMMENT ON TYPE stepadv_internal.lonely_steps IS
 'how many steps a group has, how many of them in states that only their own rollout was in, or in none, and the least '
@@ -246,7 +225,8 @@ COMMENT ON FUNCTION stepadv_internal.problem_words(integer, jsonb) IS
 'part of the view _problems: the name of a kind of problem, what it touches (of lists by places), and what becomes of '
 	'it';
 
--- The aggregates that count the rows of each kind of a level, as b_<place>.
+-- The aggregates that list the step_no of the rows of each kind of a level, as b_<place>: NULL where nothing is wrong,
+-- as mostly.
 CREATE FUNCTION stepadv_internal.problem_counts(kinds stepadv_internal.problem_kind[], level text, step_no text)
 	RETURNS text
 LANGUAGE sql STABLE
@@ -254,13 +234,13 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT coalesce(string_agg(format(', %s AS b_%s', format(CASE WHEN k.only_if IS NULL THEN '%s'
 		ELSE 'CASE WHEN %s THEN %s END' END,
-		VARIADIC array_remove(ARRAY[k.only_if, format('stepadv_internal.bad_rows(%s::integer)%s',
+		VARIADIC array_remove(ARRAY[k.only_if, format('pg_catalog.array_agg(%s::integer)%s',
 			problem_counts.step_no, ' FILTER (WHERE ' || nullif(k.concerns, 'true') || ')')], NULL)),
 		k.place), '' ORDER BY k.place), '')
 	FROM unnest(kinds) k WHERE k.level = problem_counts.level
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_counts(stepadv_internal.problem_kind[], text, text) IS
-'part of attach: the aggregates that count the rows that problems of a level concern';
+'part of attach: the aggregates that list the rows that problems of a level concern';
 
 -- A row of each kind that was counted, of relation c.  Where there is nothing wrong,
 -- as mostly, no list of kinds is gone through.
@@ -269,19 +249,19 @@ CREATE FUNCTION stepadv_internal.problem_rows(n_keys integer, rollout_id text, c
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s, %s, (p.bad).step_no, p.place, (p.bad).n_rows FROM %s CROSS JOIN LATERAL (VALUES %s) '
-		'p(place, bad)'
-			' WHERE (p.bad).n_rows > 0 AND pg_catalog.num_nonnulls(%s) > 0',
+	SELECT format('SELECT %s, %s, COALESCE((SELECT pg_catalog.min(l.n) FROM pg_catalog.unnest(p.list) l(n)), p.first), '
+		'p.place, COALESCE(pg_catalog.cardinality(p.list)::bigint, p.n) FROM %s CROSS JOIN LATERAL (VALUES %s) '
+		'p(place, list, n, first) WHERE COALESCE(pg_catalog.cardinality(p.list), p.n) > 0 AND '
+		'pg_catalog.num_nonnulls(%s) > 0',
 		(SELECT string_agg('c.k' || i, ', ' ORDER BY i) FROM generate_series(1, problem_rows.n_keys) i),
 			problem_rows.rollout_id, problem_rows.counted,
 		string_agg(format('(%s, %s)', k.place, c.bad), ', ' ORDER BY k.place), string_agg(DISTINCT c.tested, ', '))
 	FROM unnest(kinds) k CROSS JOIN LATERAL (
 		SELECT CASE k.level
-			WHEN 'number' THEN format('ROW((c.numbers).n_%1$s, (c.numbers).first_%1$s)::stepadv_internal.bad_rows',
+			WHEN 'number' THEN format('NULL::integer[], (c.numbers).n_%1$s, (c.numbers).first_%1$s', k.concerns)
+			WHEN 'state' THEN format('NULL::integer[], CASE WHEN %s THEN c.n_%2$s END, c.first_%2$s', k.only_if,
 				k.concerns)
-			WHEN 'state' THEN format('CASE WHEN %s THEN ROW(c.n_%2$s, c.first_%2$s)::stepadv_internal.bad_rows END',
-				k.only_if, k.concerns)
-			ELSE format('c.b_%s', k.place) END AS bad,
+			ELSE format('c.b_%s, NULL::bigint, NULL::integer', k.place) END AS bad,
 		CASE k.level WHEN 'number' THEN 'c.numbers' WHEN 'state' THEN 'c.n_' || k.concerns
 			ELSE format('c.b_%s', k.place) END AS tested) c
 	WHERE k.level = ANY (levels) HAVING count(*) > 0

@@ -347,23 +347,6 @@ COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], tex
 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that '
 'are read';
 
--- Whether the rows of an adapter lie elsewhere: those of the group's columns in a foreign
--- table, or in partitions that are.
-CREATE FUNCTION stepadv_internal.is_foreign(view regclass, number integer) RETURNS boolean
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN EXISTS (
-		SELECT FROM stepadv_internal.view_columns(is_foreign.view) c JOIN pg_class r ON r.oid = c.relation
-		WHERE c.number <= is_foreign.number AND c.plain AND (r.relkind = 'f'
-			OR EXISTS (SELECT FROM pg_partition_tree(c.relation) t JOIN pg_class p ON p.oid = t.relid
-				WHERE p.relkind = 'f')));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.is_foreign(regclass, integer) IS
-'part of attach: whether an adapter reads a foreign table, or a partition that is one';
-
 -- The join that brings an adapter's columns to rows that know the group g.
 --
 -- Flat, it lets the planner choose; but it does not know that a list of groups
@@ -384,7 +367,13 @@ BEGIN
 				stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), i.items, stepadv_internal.relation_name(view),
 				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias,
 					c.same_key)
-			WHEN stepadv_internal.is_foreign(view, (a).n_group_columns) THEN
+			-- The rows lie elsewhere: those of the group's columns in a foreign table, or in partitions that are.
+			WHEN EXISTS (
+				SELECT FROM stepadv_internal.view_columns(view) c JOIN pg_class r ON r.oid = c.relation
+				WHERE c.number <= (a).n_group_columns AND c.plain AND (r.relkind = 'f'
+					OR EXISTS (SELECT FROM pg_partition_tree(c.relation) t JOIN pg_class p ON p.oid = t.relid
+						WHERE p.relkind = 'f')))
+			THEN
 			format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s AND %s',
 				stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns)
 				|| keys, 's.%1$I'::text, ', '::text),
