@@ -24,7 +24,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
-#include "arguments.h"
+#include "checked_arguments.h"
 #include "arrays.h"
 #include "hash.h"
 #include "analysis/student.h"

@@ -26,7 +26,7 @@
 
 #include "analysis/shape.h"
 #include "analysis/summary.h"
-#include "arguments.h"
+#include "checked_arguments.h"
 #include "arrays.h"
 #include "digest/codec.h"
 

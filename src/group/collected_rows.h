@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 
 #include "group/builder.h"
-#include "group/codec.h"
+#include "group/row_codec.h"
 
 /*
  * Encoded rows collect in a list of chunks that are never moved; no row spans

@@ -13,7 +13,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 
-#include "arguments.h"
+#include "checked_arguments.h"
 #include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_effective_sample_size_trans);

@@ -43,7 +43,7 @@
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
 
-#include "arguments.h"
+#include "checked_arguments.h"
 #include "attach/view_query.h"
 #include "compat.h"
 #include "rows.h"

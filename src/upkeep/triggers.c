@@ -36,7 +36,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
-#include "arguments.h"
+#include "checked_arguments.h"
 #include "attach/names.h"
 #include "attach/owner.h"
 #include "compat.h"

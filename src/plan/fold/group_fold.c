@@ -10,11 +10,11 @@
  * rollout are mostly stored together.
  *
  * Rows that come sorted by the keys are folded group by group.  Others go into a
- * hash table: table.c.  What EXPLAIN says of it is in explain.c,
- * what several processes need in shared.c.  The planner's half is in path.c.
+ * hash table: table.c.  The planner's half is in path.c.
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -22,13 +22,15 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/ruleutils.h"
 
 #include "compat.h"
+#include EXPLAIN_PROPERTIES_HEADER
+#include EXPLAIN_STATE_HEADER
 #include "long_work.h"
+#include "plan/fold/current_group.h"
 #include "plan/fold/entries.h"
-#include "plan/fold/group.h"
 #include "plan/fold/group_fold.h"
-#include "plan/fold/methods.h"
 #include "plan/fold/records.h"
 #include "plan/fold/scattered.h"
 #include "plan/fold/table.h"
@@ -37,6 +39,12 @@ static void begin_group_fold(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *execute_group_fold(CustomScanState *node);
 static void end_group_fold(CustomScanState *node);
 static void rescan_group_fold(CustomScanState *node);
+static void explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es);
+static Size estimate_exchange(CustomScanState *node, ParallelContext *context);
+static void begin_exchange(CustomScanState *node, ParallelContext *context, void *shared);
+static void rescan_exchange(CustomScanState *node, ParallelContext *context, void *shared);
+static void begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared);
+static void end_exchange(CustomScanState *node);
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = "GroupFold",
@@ -307,4 +315,149 @@ end_group_fold(CustomScanState *node)
 	MemoryContextDelete(fold->parts_memory);
 	MemoryContextDelete(fold->group_memory);
 	ExecEndNode(outerPlanState(node));
+}
+
+/* ----------
+ * With others, at other rows
+ * ----------
+ */
+
+static Size
+estimate_exchange(CustomScanState *node, ParallelContext *context)
+{
+	const GroupFoldState *fold = (GroupFoldState *) node;
+	int			n_processes = context->nworkers + 1;
+
+	return exchange_size(n_processes, fold->expected_groups, expected_bytes(fold) * n_processes);
+}
+
+static void
+begin_exchange(CustomScanState *node, ParallelContext *context, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	int			n_processes = context->nworkers + 1;
+	MemoryContext old;
+
+	/* Memory that is not shared: there will be no workers. */
+	if (context->seg == NULL)
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	fold->exchange = create_exchange(shared, n_processes, fold->expected_groups, expected_bytes(fold) * n_processes, context->seg);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+rescan_exchange(CustomScanState *node, ParallelContext *context, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old;
+
+	if (fold->exchange == NULL)
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	renew_exchange(fold->exchange);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+
+	fold->exchange = find_exchange(shared);
+	MemoryContextSwitchTo(old);
+}
+
+/* The shared memory is about to go: what EXPLAIN wants to know of it is kept. */
+static void
+end_exchange(CustomScanState *node)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old;
+
+	if (fold->exchange == NULL)
+		return;
+	leave_exchange(fold->exchange);
+	if (IsParallelWorker())
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	fold->usage_of_all = usage_of_processes(fold->exchange, &fold->n_processes);
+	MemoryContextSwitchTo(old);
+	fold->exchange = NULL;
+}
+
+/* ----------
+ * EXPLAIN
+ * ----------
+ */
+
+static void
+explain_usage(const FoldUsage *usage, ExplainState *es)
+{
+	ExplainPropertyUInteger("Memory Usage", "kB", (usage->peak_memory + 1023) / 1024, es);
+	if (usage->disk_kb > 0)
+		ExplainPropertyInteger("Disk Usage", "kB", usage->disk_kb, es);
+	ExplainPropertyUInteger("Spilled Groups", NULL, usage->n_spilled, es);
+	if (usage->n_scattered > 0)
+		ExplainPropertyUInteger("Scattered Rows", NULL, usage->n_scattered, es);
+	if (usage->n_parts > 0)
+		ExplainPropertyInteger("Parts", NULL, usage->n_parts, es);
+	if (usage->n_on_disk > 0)
+		ExplainPropertyInteger("Parts on Disk", NULL, usage->n_on_disk, es);
+}
+
+/* In text a line for each process that took part. */
+static void
+explain_processes(const GroupFoldState *fold, ExplainState *es)
+{
+	ExplainOpenGroup("Processes", "Processes", false, es);
+	for (int p = 0; p < fold->n_processes; p++)
+	{
+		const FoldUsage *usage = &fold->usage_of_all[p];
+		const char *name = p == 0 ? "Leader" : psprintf("Worker %d", p - 1);
+
+		if (!usage->took_part)
+			continue;
+		if (es->format == EXPLAIN_FORMAT_TEXT)
+		{
+			ExplainPropertyText(name, psprintf("Memory Usage: %zukB  Disk Usage: " INT64_FORMAT "kB  Exchanged Groups: " UINT64_FORMAT "%s",
+											   (usage->peak_memory + 1023) / 1024, usage->disk_kb, usage->n_exchanged,
+											   usage->n_scattered == 0 ? "" :
+											   psprintf("  Scattered Rows: " UINT64_FORMAT, usage->n_scattered)), es);
+			continue;
+		}
+		ExplainOpenGroup("Process", NULL, true, es);
+		ExplainPropertyText("Name", name, es);
+		explain_usage(usage, es);
+		ExplainPropertyUInteger("Exchanged Groups", NULL, usage->n_exchanged, es);
+		ExplainCloseGroup("Process", NULL, true, es);
+	}
+	ExplainCloseGroup("Processes", "Processes", false, es);
+}
+
+/*
+ * Keys are named as below, as for an Agg: a subquery that they come from may be
+ * gone from the plan.
+ */
+static void
+explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	Plan	   *plan = node->ss.ps.plan;
+	Plan	   *below = outerPlan(plan);
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, below, lcons(plan, ancestors));
+	List	   *keys = NIL;
+
+	for (int k = 0; k < fold->n_keys; k++)
+		keys = lappend(keys, deparse_expression((Node *) list_nth_node(TargetEntry, below->targetlist, fold->positions[k] - 1)->expr,
+												context, explain_n_tables(es) > 1 || es->verbose, true));
+	ExplainPropertyList("Group Key", keys, es);
+	ExplainPropertyText("Strategy", fold->sorted_below ? "Sorted" : "Hashed", es);
+	if (!es->analyze)
+		return;
+	if (fold->usage_of_all != NULL)
+		explain_processes(fold, es);
+	else if (fold->usage.peak_memory > 0)
+		explain_usage(&fold->usage, es);
 }

@@ -3,7 +3,7 @@
  *		Rows and values on their way to a part of all groups: see parts.h.
  *
  * A record is its kind, a byte; the keys of its group as they are written
- * there, their image; and a row as group/codec.h writes it, or a value, or
+ * there, their image; and a row as group/row_codec.h writes it, or a value, or
  * neither: a row that a filter held back makes a group all the same.  Never
  * aligned, and in native byte order.
  */

@@ -13,8 +13,7 @@
 
 #include "group/collected_rows.h"
 #include "long_work.h"
-#include "plan/fold/blame.h"
-#include "plan/fold/run.h"
+#include "plan/fold/current_group.h"
 #include "plan/fold/stored_rows.h"
 
 /* What is read of a row besides its step are its keys. */

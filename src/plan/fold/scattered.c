@@ -17,10 +17,10 @@
 #include "port/pg_bitutils.h"
 
 #include "compat.h"
-#include "group/codec.h"
+#include "group/row_codec.h"
 #include "group/collected_rows.h"
 #include "plan/fold/entries.h"
-#include "plan/fold/group.h"
+#include "plan/fold/current_group.h"
 #include "plan/fold/parts.h"
 #include "plan/fold/records.h"
 #include "plan/fold/scattered.h"

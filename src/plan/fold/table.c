@@ -15,9 +15,7 @@
 
 #include "compat.h"
 #include "plan/fold/entries.h"
-#include "plan/fold/group.h"
-#include "plan/fold/recent.h"
-#include "plan/fold/run.h"
+#include "plan/fold/current_group.h"
 #include "plan/fold/scattered.h"
 #include "plan/fold/table.h"
 

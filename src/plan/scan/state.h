@@ -33,7 +33,7 @@ typedef struct OuterColumns
 	OuterColumn *column;
 } OuterColumns;
 
-/* A group that comes again, scan after scan: kept.c. */
+/* A group that comes again, scan after scan: repeated_group.c. */
 typedef struct KeptGroup
 {
 	bool		decides;		/* what the functions give depends on the group alone */
@@ -81,7 +81,7 @@ show_outer_columns(const TupleTableSlot *outer, const OuterColumns *columns, Tup
  */
 extern bool evaluate_next_group(StepScanState *scan);
 
-/* kept.c */
+/* repeated_group.c */
 extern bool depends_on_group_alone(const List *calls);
 extern bool group_came_again(StepScanState *scan, ExprContext *econtext);
 

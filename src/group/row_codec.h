@@ -1,5 +1,5 @@
 /*
- * codec.h
+ * row_codec.h
  *		Rows of a group being built, in as few bytes as they need.
  *
  * An aggregate over a large table holds the rows of all groups at once, and
@@ -11,8 +11,8 @@
  * log-probabilities.  Never stored, never sent: native byte
  * order.
  */
-#ifndef STEPADV_GROUP_CODEC_H
-#define STEPADV_GROUP_CODEC_H
+#ifndef STEPADV_GROUP_ROW_CODEC_H
+#define STEPADV_GROUP_ROW_CODEC_H
 
 #include "group/row.h"
 
@@ -302,4 +302,4 @@ decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 #undef PUT
 #undef GET
 
-#endif							/* STEPADV_GROUP_CODEC_H */
+#endif							/* STEPADV_GROUP_ROW_CODEC_H */

@@ -1,13 +1,13 @@
 /*
- * arguments.h
+ * checked_arguments.h
  *		What a C function is given, checked.
  *
  * Whatever SQL can reach is called by anybody, with anything of the types declared:
  * NULLs where the declaration says nothing of them, arrays of any shape, and states
  * of aggregates that their caller made.  Named parameters are read by parameters.h.
  */
-#ifndef STEPADV_ARGUMENTS_H
-#define STEPADV_ARGUMENTS_H
+#ifndef STEPADV_CHECKED_ARGUMENTS_H
+#define STEPADV_CHECKED_ARGUMENTS_H
 
 #include "fmgr.h"
 #include "utils/array.h"
@@ -22,4 +22,4 @@ extern const void *list_argument(FunctionCallInfo fcinfo, int arg, const char *n
 extern const void *state_numbers(FunctionCallInfo fcinfo, int arg, const char *aggregate, Oid type, int n);
 extern void *state_numbers_to_change(FunctionCallInfo fcinfo, const char *aggregate, Oid type, int n, Datum *state);
 
-#endif							/* STEPADV_ARGUMENTS_H */
+#endif							/* STEPADV_CHECKED_ARGUMENTS_H */

@@ -1,5 +1,5 @@
 /*
- * kept.c
+ * repeated_group.c
  *		A group that comes again, scan after scan, is not computed again by a StepScan.
  *
  * That is what a nested loop over steps asks for, and the planner makes one where it

@@ -1,14 +1,41 @@
 /*
- * group.h
+ * current_group.h
  *		The group that a GroupFold is at: its keys, its rows, its value.
  */
-#ifndef STEPADV_GROUP_FOLD_GROUP_H
-#define STEPADV_GROUP_FOLD_GROUP_H
+#ifndef STEPADV_GROUP_FOLD_CURRENT_GROUP_H
+#define STEPADV_GROUP_FOLD_CURRENT_GROUP_H
 
 #include "executor/tuptable.h"
 #include "utils/datum.h"
 
-#include "plan/fold/blame.h"
+#include "plan/fold/state.h"
+
+/* ----------
+ * Which group an error is about
+ * ----------
+ */
+
+/* When the node starts. */
+extern void prepare_blame(GroupFoldState *fold);
+
+/* Between these two an error is about the current group. */
+static inline void
+begin_blame(GroupFoldState *fold)
+{
+	fold->blame.previous = error_context_stack;
+	error_context_stack = &fold->blame;
+}
+
+static inline void
+end_blame(GroupFoldState *fold)
+{
+	error_context_stack = fold->blame.previous;
+}
+
+/* ----------
+ * The group
+ * ----------
+ */
 
 /* The keys of the row at hand, which are in fold->keys, are to be seen by others, too. */
 static inline void
@@ -97,6 +124,12 @@ read_row(GroupFoldState *fold, double rewards[MAX_REWARDS], StepRow *step)
 	return read_step_row(fold->input.args, fold->n_args, fold->forgiving, rewards, step);
 }
 
+/*
+ * Into the current group, of which the row at hand is, all that follow it on its page and are the next
+ * steps of the same rollout (run.c); how many.
+ */
+extern uint32 add_following_rows(GroupFoldState *fold);
+
 /* The row at hand into the current group. */
 static inline void
 add_row(GroupFoldState *fold)
@@ -110,4 +143,4 @@ add_row(GroupFoldState *fold)
 	end_blame(fold);
 }
 
-#endif							/* STEPADV_GROUP_FOLD_GROUP_H */
+#endif							/* STEPADV_GROUP_FOLD_CURRENT_GROUP_H */

@@ -1,12 +1,12 @@
 /*
- * arguments.c
+ * checked_arguments.c
  *		What a C function is given, checked.
  */
 #include "postgres.h"
 
 #include "utils/builtins.h"
 
-#include "arguments.h"
+#include "checked_arguments.h"
 
 /* An error if it is NULL. */
 static void
