@@ -104,7 +104,7 @@ BEGIN
 		b.name ~ '\)$' AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace
 			AND p.proname = rtrim(b.name, '()') AND p.provolatile = 's') AS is_function INTO found
 	FROM stepadv_internal.read_below(array_remove(refuse_changing.views, NULL)) b
-	WHERE b.kind IN ('changing', 'setting', 'unknown', 'unwatched') ORDER BY b.kind, b.name LIMIT 1;
+	WHERE b.kind IN ('changing', 'setting', 'unknown', 'unwatched', 'virtual') ORDER BY b.kind, b.name LIMIT 1;
 	IF found.name IS NULL THEN
 		RETURN;
 	END IF;
@@ -112,11 +112,13 @@ BEGIN
 			WHEN 'changing' THEN '%s gives another result each time that it is read'
 			WHEN 'setting' THEN '%s depends on settings of the session'
 			WHEN 'unknown' THEN 'what function %s reads is not known, as it is STABLE'
+			WHEN 'virtual' THEN 'triggers do not see column "%s" of %s, a virtual generated column'
 			ELSE 'function %s reads %s, whose changes are not seen' END, found.name, found.relation)
-		USING ERRCODE = 'feature_not_supported', DETAIL = CASE WHEN found.kind <> 'unwatched'
+		USING ERRCODE = 'feature_not_supported', DETAIL = CASE WHEN found.kind NOT IN ('unwatched', 'virtual')
 			THEN format('View %s reads it.', found.relation) ELSE 'Who writes that table tells nobody.' END,
 			HINT = CASE WHEN found.kind = 'setting'
 				THEN 'Name the time zone, as in AT TIME ZONE ''UTC'', or store the result in a column of the table.'
+				WHEN found.kind = 'virtual' THEN 'Let the source compute it, or make it STORED.'
 				WHEN found.kind = 'unwatched' THEN 'Let the source itself read that table.'
 				WHEN found.is_function THEN 'Store the result in a column of the table; where a function of your own '
 					'gives the same for the same arguments, declare it IMMUTABLE.'

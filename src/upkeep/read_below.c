@@ -53,7 +53,8 @@ PG_FUNCTION_INFO_V1(stepadv_read_below);
 /* Columns of the result. */
 enum
 {
-	R_KIND,						/* place, table, part, view, function, label; unknown, unwatched, changing, setting */
+	R_KIND,						/* place, table, part, view, function, label; and what must not be kept: */
+	/* unknown, unwatched, virtual, changing, setting */
 	R_OBJECT,					/* its OID; of what must not be kept that of the table or view where it is */
 	R_DEFINITION,				/* hash, of this database alone */
 	R_NAME,						/* of a label, and of what must not be kept */
@@ -213,6 +214,28 @@ walk_table(Walk *walk, Oid table, bool with_children)
 
 		if (part != table)
 			give(walk, "part", part, hash_parents(hash_number(0, part), part) | 1, NULL);
+	}
+}
+
+/*
+ * Triggers are not told the values of virtual generated columns, which 18 has: a change of what
+ * they are made of would not be seen.
+ */
+static void
+refuse_virtual(Walk *walk, Oid table, const Bitmapset *columns)
+{
+	bool		whole_row = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, columns);
+	int			number = 0;
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(table), Int16GetDatum(++number))))
+	{
+		Form_pg_attribute column = (Form_pg_attribute) GETSTRUCT(tuple);
+
+		if (column->attgenerated == 'v' &&
+			(whole_row || bms_is_member(number - FirstLowInvalidHeapAttributeNumber, columns)))
+			give(walk, "virtual", table, 0, NameStr(column->attname));
+		ReleaseSysCache(tuple);
 	}
 }
 
@@ -550,7 +573,10 @@ walk_entry(Walk *walk, RangeTblEntry *entry)
 	if (get_rel_relkind(entry->relid) == RELKIND_VIEW)
 		walk_view(walk, entry->relid, columns_read(walk->query, entry));
 	else
+	{
 		walk_table(walk, entry->relid, entry->inh);
+		refuse_virtual(walk, entry->relid, columns_read(walk->query, entry));
+	}
 }
 
 static bool
