@@ -15,7 +15,7 @@ from stepadv.importing.files import File
 from stepadv.importing.format import Bad
 from stepadv.importing.load import Options, Reader
 from stepadv.importing.recognise import explain
-from stepadv.importing.rows import Settings, Shape, make_row, make_step_lines
+from stepadv.importing.rows import Settings, Shape, make_row
 from stepadv.importing.tally import Tally
 
 SHAPE = Shape(["run_id", "policy_version", "task_id"], ["policy_step", "tags"], ["group_id"], ["", "", None])
@@ -64,7 +64,7 @@ def read(text, format):
     for rollout, n in reader.rollouts():
         try:
             if any(key in rollout for key in ("group_id", "task_id", "problem")):
-                make_step_lines(make_row(rollout, n, SHAPE, Settings()), "0")
+                make_row(rollout, n, SHAPE, Settings()).make_lines("0")
         except Bad:
             pass
 

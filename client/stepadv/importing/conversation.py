@@ -156,12 +156,8 @@ class Conversation:
     def _step_of_call(self, call: Item, result: Item | None) -> dict[str, Json]:
         args, written, repaired = parse_arguments(call.args)
         told, ok = (result.text, result.ok) if result else (None, None)
-        problems = {
-            repaired: repaired,
-            "calls without a name": call.tool is None,
-            "calls without a result": told is None,
-        }
-        self.repaired.update(what for what, is_so in problems.items() if is_so)
+        problems = {"calls without a name": call.tool is None, "calls without a result": told is None}
+        self.repaired.update(what for what, is_so in (problems | {repaired: repaired}).items() if is_so)
         if told is not None and ok is None:
             ok = reads_well(told)
         action = f'{{"name": {to_json(call.tool)}, "arguments": {"null" if written is None else written}}}'
@@ -178,6 +174,19 @@ def result_of(results: list[Item], call: Item, position: int) -> Item | None:
     if in_order is not None and in_order.id is None and (place is None or position < place):
         return in_order
     return None if place is None else results[place]
+
+
+def firsts_of_turns(steps: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    return [s for i, s in enumerate(steps) if i == 0 or s["turn"] != steps[i - 1]["turn"]]
+
+
+def in_turn(seen: Json, turns: Iterable[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Steps of a scaffold that does one thing at a time: each sees what the one before brought (next_observation)."""
+    steps = []
+    for turn, step in enumerate(turns):
+        steps.append({"turn": turn, "observation": seen, **step})
+        seen = step.get("next_observation")
+    return steps
 
 
 # ----------
@@ -232,7 +241,7 @@ def hear_call(talk: Conversation, call: Json) -> None:
     record = fields(call)
     function = record.get("function")
     inner = fields(function)
-    args = inner["arguments"] if "arguments" in inner else record.get("arguments", record.get("args"))
+    args = inner["arguments"] if "arguments" in inner else first(record, "arguments args input")
     name = function if isinstance(function, str) else inner.get("name") or record.get("name")
     talk.call(name, args, record.get("id"))
 
@@ -257,11 +266,9 @@ def hear_model(talk: Conversation, message: dict[str, Json], content: Json) -> N
     # A call needs no words.
     if said or not (calls or used):
         talk.say(said)
-    for call in calls:
-        hear_call(talk, call)
     # Some say the same in both places.
-    for block in used if not calls else ():
-        talk.call(block.get("name"), first(block, "input arguments"), block.get("id"))
+    for call in calls or used:
+        hear_call(talk, call)
     hear_returned_blocks(talk, blocks)
 
 
@@ -279,11 +286,8 @@ def hear_message(talk: Conversation, message: Json) -> None:
         if id is None and hear_returned_blocks(talk, listed(content)):
             return
         told = text_of(content)
-        talk.result(
-            told or words(at(record, "error.message")) or told,
-            first(record, "id") if id is None else id,
-            failed(record),
-        )
+        told = told or words(at(record, "error.message")) or told
+        talk.result(told, first(record, "id") if id is None else id, failed(record))
     elif role in SEEN_BY:
         has_results = hear_returned_blocks(talk, listed(content))
         told = text_of_blocks(content) if has_results else text_of(content)
@@ -298,6 +302,17 @@ def hear_messages(messages: Json) -> Conversation:
     for message in listed(messages):
         hear_message(talk, message)
     return talk
+
+
+def news(messages: list[Json]) -> list[Json]:
+    """What came after the model's last word."""
+    last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
+    return messages[last + 1 :]
+
+
+def system_of(messages: list[Json]) -> str | None:
+    found = [m for m in objects(messages) if m.get("role") in ("system", "developer")]
+    return join(text_of(first(m, "content parts")) or "" for m in found)
 
 
 # ----------

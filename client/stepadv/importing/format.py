@@ -242,19 +242,6 @@ def tokens_of(record: Json) -> dict[str, list[Json]]:
     return found
 
 
-def firsts_of_turns(steps: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    return [s for i, s in enumerate(steps) if i == 0 or s["turn"] != steps[i - 1]["turn"]]
-
-
-def in_turn(seen: Json, turns: Iterable[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Steps of a scaffold that does one thing at a time: each sees what the one before brought (next_observation)."""
-    steps = []
-    for turn, step in enumerate(turns):
-        steps.append({"turn": turn, "observation": seen, **step})
-        seen = step.get("next_observation")
-    return steps
-
-
 def digest_of_prompt(messages: list[Json]) -> str | None:
     """Without an id of its own a task is its prompt: what comes before the model's first word."""
     end = next((i for i, message in enumerate(messages) if is_of_model(message)), len(messages))

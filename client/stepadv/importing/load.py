@@ -194,8 +194,8 @@ class Reader:
         return self.trying(n, lambda: format.split(value, where))  # type: ignore[misc]
 
     def joined(self, parts: list[Json], format: Format, n: int) -> list[tuple[Rollout, int]]:
-        found = self.trying(n, lambda: format.join(parts, Where(self.source, n)))  # type: ignore[misc]
-        return [(rollout, n) for rollout in found]
+        join = format.join
+        return [(rollout, n) for rollout in self.trying(n, lambda: join(parts, Where(self.source, n)))]
 
 
 # ----------

@@ -48,11 +48,13 @@ def number(value: Json, name: str) -> str:
 
 
 def whole(value: Json, name: str, bits: int = 31) -> str:
-    if number(value, name) and value != value // 1:
-        raise Bad(f"{name} must be a whole number, not {value}")
+    if type(value) is not int:
+        if number(value, name) and value != value // 1:
+            raise Bad(f"{name} must be a whole number, not {value}")
+        value = int(value)
     if not -1 << bits <= value < 1 << bits:
         raise Bad(f"{name} is out of range")
-    return repr(int(value))
+    return repr(value)
 
 
 def long(value: Json, name: str) -> str:
@@ -187,6 +189,34 @@ class Row:
     def name(self) -> str:
         return f"rollout {self.key[-1]} of group {self.group}"
 
+    def make_lines(self, start: str, is_new: bool = True) -> None:
+        """The lines of its steps.  start: the state in which rollouts begin that see nothing first, which no text
+        can have; a result that the next step saw is told once."""
+        prefix = "\t".join(map(text, self.key))
+        lines = self.step_lines = []
+        for i, step in enumerate(self.steps):
+            told = step.get("next_observation")
+            if told is not None and i + 1 < len(self.steps) and self.steps[i + 1].get("observation") == told:
+                step = {**step, "next_observation": None}
+            if i == 0 and is_new and step.get("observation") is None:
+                step = {**step, "state": start}
+            try:
+                line = f"{prefix}\t{encoded(OF_STEP, step)}"
+                if RARE.keys().isdisjoint(step):
+                    line += NO_RARE
+                else:
+                    check_lengths(step)
+                    line += "\t" + encoded(RARE, step)
+                    self.has_rare = True
+            except Bad as bad:
+                raise Bad(str(bad), i) from None
+            lines.append(line)
+        try:
+            self.line.encode()
+            "".join(lines).encode()
+        except UnicodeEncodeError as error:
+            raise Bad(f"half of a surrogate pair (U+{ord(error.object[error.start]):04X}) in a string") from None
+
 
 def values_of(rollout: Rollout, shape: Shape, settings: Settings) -> dict[str, Json]:
     """Task, group, run, version, step and tags.  Where a source tells tasks from groups, tables take what they are
@@ -279,35 +309,6 @@ def number_steps(steps: list[dict[str, Json]]) -> None:
     if len({step["step_no"] for step in steps}) < len(steps):
         raise Bad("two steps have one step_no")
     steps.sort(key=lambda step: step["step_no"])
-
-
-def make_step_lines(row: Row, start: str, is_new: bool = True) -> None:
-    """The lines of the row's steps.  start: the state in which rollouts begin that see nothing first, which no text
-    can have; a result that the next step saw is told once."""
-    prefix = "\t".join(map(text, row.key))
-    lines = row.step_lines = []
-    for i, step in enumerate(row.steps):
-        told = step.get("next_observation")
-        if told is not None and i + 1 < len(row.steps) and row.steps[i + 1].get("observation") == told:
-            step = {**step, "next_observation": None}
-        if i == 0 and is_new and step.get("observation") is None:
-            step = {**step, "state": start}
-        try:
-            line = f"{prefix}\t{encoded(OF_STEP, step)}"
-            if RARE.keys().isdisjoint(step):
-                line += NO_RARE
-            else:
-                check_lengths(step)
-                line += "\t" + encoded(RARE, step)
-                row.has_rare = True
-        except Bad as bad:
-            raise Bad(str(bad), i) from None
-        lines.append(line)
-    try:
-        row.line.encode()
-        "".join(lines).encode()
-    except UnicodeEncodeError as error:
-        raise Bad(f"half of a surrogate pair (U+{ord(error.object[error.start]):04X}) in a string") from None
 
 
 def check_lengths(step: dict[str, Json]) -> None:

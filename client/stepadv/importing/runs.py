@@ -113,33 +113,18 @@ class Beside(NamedTuple):
     below: str = "."  # of whom it says that, from its own folder
 
 
+OF_TRIAL = r'"trial_name"\s*:'
 REPORT = r'"(un)?resolved_ids"|"submitted_ids"|"total_instances"|"no_generation"|"resolved"\s*:\s*(true|false)'
+OF_TAU2 = '"environment_info"'
+OF_INSTANCE = "a report with resolved_ids, or with resolved of each instance (SWE-bench)"
+EVAL = r"output\.[^/]*eval\.jsonl$"
 BESIDE = (
-    Beside(
-        "result.json of a trial (Harbor), results.json (terminal-bench)",
-        r"results?\.json$",
-        r'"trial_name"\s*:',
-        trial,
-    ),
-    Beside("config.json of a trial (Harbor)", r"config\.json$", r'"trial_name"\s*:', trial),
+    Beside("result.json of a trial (Harbor), results.json (terminal-bench)", r"results?\.json$", OF_TRIAL, trial),
+    Beside("config.json of a trial (Harbor)", r"config\.json$", OF_TRIAL, trial),
     Beside("verifier/reward.txt, reward.json (Harbor)", r"verifier/reward\.(txt|json)$", "", reward, below=".."),
-    Beside(
-        "a report with resolved_ids, or with resolved of each instance (SWE-bench)", r"\.json$", REPORT, None, report
-    ),
-    Beside(
-        "results.json beside simulations/ (tau2)",
-        r"results\.json$",
-        '"environment_info"',
-        simulations,
-        below="simulations",
-    ),
-    Beside(
-        "output.*eval.jsonl beside output.jsonl (OpenHands)",
-        r"output\.[^/]*eval\.jsonl$",
-        "instance_id",
-        None,
-        evaluation,
-    ),
+    Beside(OF_INSTANCE, r"\.json$", REPORT, of_tries=report),
+    Beside("results.json beside simulations/ (tau2)", r"results\.json$", OF_TAU2, simulations, below="simulations"),
+    Beside("output.*eval.jsonl beside output.jsonl (OpenHands)", EVAL, "instance_id", of_tries=evaluation),
 )
 # What is looked for beside files that are named, and above them.
 NAMED = re.compile(r"(results?|config|[^/]*report[^/]*|[^/]*eval)\.json|output\.[^/]*eval\.jsonl")

@@ -20,9 +20,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, hear_messages, is_of_model
-from stepadv.importing.conversation import join as join_lines
-from stepadv.importing.conversation import text_of
+from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, hear_messages
 from stepadv.importing.format import Rollout, Where
 from stepadv.importing.values import Json, at, digest, fields, first, given, objects, time_of, unquoted, words
 from stepadv.importing.verdicts import score_of, verdict_of_scores
@@ -101,17 +99,6 @@ def plain_part(part: Json) -> Json:
 
 def calls_something(message: dict[str, Json]) -> bool:
     return "tool_calls" in message or isinstance(at(message, "additional_kwargs.tool_calls"), list)
-
-
-def news(messages: list[Json]) -> list[Json]:
-    """What came after the model's last word."""
-    last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
-    return messages[last + 1 :]
-
-
-def system_of(messages: list[Json]) -> str | None:
-    found = [m for m in objects(messages) if m.get("role") in ("system", "developer")]
-    return join_lines(text_of(first(m, "content parts")) or "" for m in found)
 
 
 # ----------

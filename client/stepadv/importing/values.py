@@ -262,3 +262,8 @@ def time_of(microsecond: int | None) -> str | None:
         return (EPOCH + timedelta(microseconds=microsecond)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     except OverflowError:
         return None
+
+
+def time_at(value: Json) -> str | None:
+    """A text or a number that is a time, in words."""
+    return time_of(instant(value))

@@ -12,18 +12,7 @@ from psycopg import sql
 
 from stepadv.database import value
 from stepadv.importing.format import Bad, Rollout
-from stepadv.importing.rows import (
-    NO_RARE,
-    OF_GROUP,
-    OF_ROLLOUT,
-    RARE,
-    STEP_COLUMNS,
-    Row,
-    Settings,
-    Shape,
-    make_row,
-    make_step_lines,
-)
+from stepadv.importing.rows import NO_RARE, OF_GROUP, OF_ROLLOUT, RARE, STEP_COLUMNS, Row, Settings, Shape, make_row
 from stepadv.importing.tally import Tally
 from stepadv.importing.values import Json
 from stepadv.text import Failed
@@ -226,7 +215,7 @@ class Writer:
             return
         try:
             row = make_row(rollout, place, self.tables.shape, self.tables.settings)
-            make_step_lines(row, self.tables.start)
+            row.make_lines(self.tables.start)
         except Bad as bad:
             places = rollout.get("places")
             if bad.step is None:
@@ -310,7 +299,7 @@ class Writer:
         counts["rollouts changed"] += bool(self.replace and (other or gone)) or is_judged
         counts["rollouts known already"] += row.is_whole
         counts["steps known already"] += len(numbers & kept)
-        make_step_lines(row, self.tables.start, is_new=not known or min(numbers, default=0) < min(known))
+        row.make_lines(self.tables.start, is_new=not known or min(numbers, default=0) < min(known))
         lines = zip(row.step_lines, row.steps, strict=True)
         row.step_lines = [line for line, step in lines if step["step_no"] not in kept]
         return True

@@ -4,8 +4,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import Conversation, hear_message, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, firsts_of_turns, pick, rollout_of
+from stepadv.importing.conversation import Conversation, firsts_of_turns, hear_message, text_of
+from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, without, words
 
 # How parts are called: s-cont-1, trajectory.summarization-1-summary.json.

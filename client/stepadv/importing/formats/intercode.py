@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from stepadv.importing.format import Format, Rollout, Where, element, in_turn, rollout_of
+from stepadv.importing.conversation import in_turn
+from stepadv.importing.format import Format, Rollout, Where, element, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, listed, short_id, words
 
 TABLE = {f"meta.{key}": key for key in "environment dataset task_id query hardness".split()} | {

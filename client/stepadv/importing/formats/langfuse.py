@@ -7,9 +7,10 @@ EVALUATOR and GUARDRAIL judge."""
 import re
 from collections.abc import Iterator
 
+from stepadv.importing.conversation import news, system_of
 from stepadv.importing.format import Bad, Format, Where
 from stepadv.importing.formats.otel import attributes_of, join
-from stepadv.importing.spans import KINDS, Span, named, news, noted, system_of, times
+from stepadv.importing.spans import KINDS, Span, named, noted, times
 from stepadv.importing.values import Json, at, first, given, instant, objects, unquoted, words
 
 TYPES = {*KINDS, "SPAN", "EVENT", "AGENT", "CHAIN", "EMBEDDING"}

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import hear_messages, join, keep, reads_well, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, in_turn, rollout_of
+from stepadv.importing.conversation import hear_messages, in_turn, join, keep, reads_well, text_of
+from stepadv.importing.format import Format, Rollout, Where, about, rollout_of
 from stepadv.importing.values import Json, at, digest, first, objects, words
 
 FENCE = re.compile(r"```(?:mswea_)?bash(?:_command)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)

@@ -5,9 +5,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import text_of
+from stepadv.importing.conversation import news, system_of, text_of
 from stepadv.importing.format import Bad, Format, Rollout, Where
-from stepadv.importing.spans import KINDS, Span, named, news, noted, rollout_of_trace, system_of, times
+from stepadv.importing.spans import KINDS, Span, named, noted, rollout_of_trace, times
 from stepadv.importing.values import Json, at, fields, first, given, instant, listed, objects, unquoted, words
 
 # Messages of GenAI stay as they are.

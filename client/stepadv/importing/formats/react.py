@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from stepadv.importing.conversation import reads_well
-from stepadv.importing.format import Format, Rollout, Where, in_turn, rollout_of
+from stepadv.importing.conversation import in_turn, reads_well
+from stepadv.importing.format import Format, Rollout, Where, rollout_of
 from stepadv.importing.values import Json, short_id
 
 # What begins a part of a log, up to the next; a line of 17 hyphens and a number begin an episode.

@@ -66,7 +66,8 @@ def join(parts: list[Json], where: Where) -> Iterator[Rollout]:
         differs = [k for k in ("outcome", "success") if k in about and k in rollout and about[k] != rollout[k]]
         if differs:
             contradictions.append((n, f"rollout {{}} of group {{}} has more than one {' and '.join(differs)}"))
-        about |= {key: merged(key, about.get(key), value) for key, value in rollout.items()}
+        if not rollout.items() <= about.items():
+            about |= {key: merged(key, about.get(key), value) for key, value in rollout.items()}
         # Columns of the group that are somebody's own stand among what else is said.
         about.setdefault("keys", meta)
         place = n if rollout.keys() & {"outcome", "success"} else place

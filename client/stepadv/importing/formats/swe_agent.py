@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import is_demo, keep, parse_arguments, reads_well, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, in_turn, pick, rollout_of
+from stepadv.importing.conversation import in_turn, is_demo, keep, parse_arguments, reads_well, text_of
+from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of
 from stepadv.importing.values import Json, at, digest, first, listed, objects, words
 
 REFUSED = re.compile(

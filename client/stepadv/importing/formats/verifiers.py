@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import hear_messages, keep
-from stepadv.importing.format import Format, Rollout, Where, about, firsts_of_turns, pick, rollout_of
+from stepadv.importing.conversation import firsts_of_turns, hear_messages, keep
+from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of
 from stepadv.importing.formats.trl import hear_completion, messages_of
 from stepadv.importing.values import (
     Json,
@@ -12,12 +12,11 @@ from stepadv.importing.values import (
     digest,
     fields,
     first,
-    instant,
     is_number,
     listed,
     objects,
     path_of,
-    time_of,
+    time_at,
     words,
 )
 
@@ -92,10 +91,9 @@ def task_of(episode: dict[str, Json], trace: dict[str, Json], task: Json) -> str
 
 def times_of(trace: dict[str, Json]) -> dict[str, Json]:
     timing = fields(trace.get("timing"))
-    begins = [b for b in (listed(timing.get("start")) or [timing.get("start")]) if is_number(b)]
+    begins = [b for b in (listed(timing.get("start")) or [timing.get("start")]) if is_number(b) and b > 0]
     ends = [e for part in timing.values() if is_number(e := at(part, "end")) and e > 0]
-    began = min(filter(None, map(instant, begins)), default=None)
-    return {"started_at": time_of(began), "ended_at": time_of(max(filter(None, map(instant, ends)), default=None))}
+    return {"started_at": time_at(min(begins, default=None)), "ended_at": time_at(max(ends, default=None))}
 
 
 def read_trace(episode: dict[str, Json], trace: dict[str, Json], where: Where) -> Rollout:
@@ -139,7 +137,7 @@ def read_result(record: dict[str, Json], where: Where) -> Rollout:
     began = at(record, "timing.start_time")
     own = words(record.get("trajectory_id") or record.get("rollout_id")) or where.line or digest(record)
     members = {
-        "started_at": time_of(instant(began)) if is_number(began) else None,
+        "started_at": time_at(began) if is_number(began) else None,
         "group_id": path_of(environment, first(record, "example_id id")) or "",
         "rollout_id": own,
     }

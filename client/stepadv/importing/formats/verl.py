@@ -4,18 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from stepadv.importing.conversation import Conversation, parse_arguments
-from stepadv.importing.format import (
-    TOKEN_LISTS,
-    Format,
-    Rollout,
-    Where,
-    about,
-    firsts_of_turns,
-    rollout_of,
-    tokens_of,
-    training_group,
-)
+from stepadv.importing.conversation import Conversation, firsts_of_turns, parse_arguments
+from stepadv.importing.format import TOKEN_LISTS, Format, Rollout, Where, about, rollout_of, tokens_of, training_group
 from stepadv.importing.values import Json, digest, first, is_number, words
 
 USED = "input output score reward step request_id success model".split()
