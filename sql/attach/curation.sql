@@ -141,7 +141,8 @@ BEGIN
 		made := to_jsonb(stepadv_internal.group_columns(curation_source.advantages, a.n_group_columns));
 	ELSE
 		-- Of a selection, what selection_of notes in its view.
-		SELECT to_jsonb(max(replace(m.m[1], '''''', ''''))::text[]), coalesce(max(replace(m.m[2], '''''', '''')), '{}')::jsonb
+		SELECT to_jsonb(max(replace(m.m[1], '''''', ''''))::text[]),
+			coalesce(max(replace(m.m[2], '''''', '''')), '{}')::jsonb
 		INTO made, columns
 		FROM regexp_matches(pg_get_viewdef(curation_source.advantages),
 			'stepadv_internal\.selection_of\(''((?:[^'']|'''')*)''::text\[\], ''((?:[^'']|'''')*)''::jsonb\)') m(m);
