@@ -13,4 +13,7 @@ say 'bytes of SQL' "$(cat $parts | wc -c)"
 say 'lines of SQL over 120 characters' "$(cat $parts | LC_ALL=C.UTF-8 awk '{ gsub(/\t/, "    ") } length > 120 { n++ } END { print n + 0 }')"
 say 'references to later parts' "$(awk -f sql/check_order.awk $parts | wc -l)"
 say 'lines of tests and expected output' "$(find test expected -type f ! -name '*.o' -exec cat {} + | wc -l)"
+python() { find client -name '*.py' ! -path '*/report/*' ! -path '*/node_modules/*' -exec cat {} +; }
+say 'lines of Python in the client' "$(python | wc -l)"
+say 'lines of Python over 119 characters' "$(python | LC_ALL=C.UTF-8 grep -cE '^.{120}')"
 say 'words of docs' "$(cat README.md $(find docs -name '*.md' ! -path 'docs/reference/*' ! -path 'docs/results/*') | wc -w)"

@@ -17,6 +17,11 @@ def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def quoted(*names: str) -> str:
+    """A name as SQL, with those of what it is in."""
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
 def count(n: int, noun: str, plural: str | None = None) -> str:
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
 

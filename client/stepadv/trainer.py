@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from stepadv.text import nearest
+from stepadv.text import nearest, quoted
 
 if TYPE_CHECKING:
     import psycopg
@@ -58,13 +58,9 @@ def _our_settings(connection: Connection) -> Iterator[None]:
             connection.execute(change, {"name": name, "value": value})
 
 
-def _quoted(*names: str) -> str:
-    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
-
-
 def _columns(connection: Connection, schema: str, table: str) -> dict[str, tuple[str, str, bool]]:
     """Of each column its type, its default, and whether it is of the primary key."""
-    if found := {row[0]: row[1:] for row in connection.execute(_COLUMNS, (_quoted(schema, table),))}:
+    if found := {row[0]: row[1:] for row in connection.execute(_COLUMNS, (quoted(schema, table),))}:
         return found
     raise ValueError(f"there is no table {schema}.{table}: SELECT stepadv.create_tables('{schema}')")
 
@@ -84,7 +80,7 @@ def _copy(connection: Connection, schema: str, table: str, rows: list[Row], type
             return Jsonb(value)
         return value.tolist() if hasattr(value, "tolist") else value
 
-    copy = f"COPY {_quoted(schema, table)} ({', '.join(map(_quoted, names))}) FROM STDIN (FORMAT binary)"
+    copy = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, names))}) FROM STDIN (FORMAT binary)"
     with connection.cursor() as cursor, cursor.copy(copy) as out:
         out.set_types([types[name][0] for name in names])
         for row in rows:
@@ -120,14 +116,14 @@ def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("
 
 
 def _of_method(connection: Connection, batch: Batch, method: str) -> list[array]:
-    view = _quoted(batch.schema, f"steps_{method}")
+    view = quoted(batch.schema, f"steps_{method}")
     if connection.execute("SELECT to_regclass(%s) IS NULL", (view,)).fetchone() == (True,):
         hint = f"SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')"
         raise ValueError(f"there is no view {batch.schema}.steps_{method}: {hint}")
     found: dict[tuple[Any, ...], list[tuple[int, float]]] = {rollout: [] for rollout in batch.rollouts}
-    names = ", ".join(f"x.{_quoted(name)}" for name in (*batch.keys, "rollout_id"))
+    names = ", ".join(f"x.{quoted(name)}" for name in (*batch.keys, "rollout_id"))
     # The arrays bring the condition to the index; of their combinations some may be of no rollout of the batch.
-    where = " AND ".join(f"x.{_quoted(name).replace('%', '%%')} = ANY (%s)" for name in batch.keys)
+    where = " AND ".join(f"x.{quoted(name).replace('%', '%%')} = ANY (%s)" for name in batch.keys)
     with connection.cursor(binary=True) as cursor:
         query = f"SELECT {names}, x.step_no, x.advantage FROM {view} x".replace("%", "%%")
         values = [sorted({rollout[k] for rollout in batch.rollouts}) for k in range(len(batch.keys))]

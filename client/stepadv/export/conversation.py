@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from stepadv.importing.conversation import is_demo, is_of_model
 from stepadv.text import Failed
 
 Message = dict[str, Any]
-ASSISTANT = ("assistant", "ai", "gpt", "model")
 
 
 class Step(NamedTuple):
@@ -55,12 +55,6 @@ def message_of(turn: list[Step]) -> Message:
     ids = [f"call_{call.step_no}" for call in turn]
     calls = [{"id": i, "type": "function", "function": f} for i, f in zip(ids, functions, strict=True)]
     return {"role": "assistant", "content": turn[0].said, "tool_calls": calls}
-
-
-def by_model(message: Any) -> bool:
-    """Whether a message is a turn of the model's; what it was shown as an example is none."""
-    is_message = isinstance(message, dict) and message.get("role") in ASSISTANT
-    return is_message and message.get("is_demo") not in (True, "true")
 
 
 class Conversation:
@@ -121,7 +115,8 @@ class Conversation:
         number = -1
         for kept in self._kept or []:
             message = self._with_text(kept, whose)
-            number += by_model(message)
+            # What the model was shown as an example is no turn of its.
+            number += is_of_model(message) and not is_demo(message)
             if number == turn:
                 return messages, message
             messages.append(message)

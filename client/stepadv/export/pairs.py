@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from stepadv.export.conversation import Conversation, Message, without_call_ids
-from stepadv.export.relation import Relation, literal, quoted
+from stepadv.export.relation import Relation, literal
 from stepadv.export.shapes import Lines, dump, joined, members, whose
-from stepadv.text import Failed
+from stepadv.text import Failed, quoted
 
 # What preference_pairs takes of the options that attach was given for all methods.
 NUMBERS = ("gamma", "prior", "baseline", "success_above")

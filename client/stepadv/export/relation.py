@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from stepadv.text import Failed, nearest
+from stepadv.text import Failed, nearest, quoted
 
 OF_A_STEP = ("rollout_id", "step_no", "step_id")
 TOLD = ("rollout_id", "step_no", "observation", "action")
@@ -31,11 +31,6 @@ WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')"""
 _ATTACHMENTS = """
 SELECT c.oid, c.relowner FROM pg_class c WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r'
 AND c.relowner = ANY (%s::oid[]) AND has_table_privilege(c.oid, 'SELECT')"""
-
-
-def quoted(name: str) -> str:
-    """A name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(value: object) -> str:
@@ -68,7 +63,7 @@ class Relation:
         query = """SELECT n.nspname, c.relname, c.relkind::text FROM pg_class c
             JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s"""
         schema, name, kind = connection.execute(query, (oid,)).fetchone() or ("", str(oid), "")
-        self.sql, self.name = f"{quoted(schema)}.{quoted(name)}", f"{schema}.{name}"
+        self.sql, self.name = quoted(schema, name), f"{schema}.{name}"
         if kind not in tuple("rpvmf"):
             raise Failed(f"{self.name} is not a table or view")
         self.columns = {name: Column(*about) for name, *about in connection.execute(_COLUMNS, (oid,))}

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from stepadv.export.conversation import Conversation, Message, Step, weighted
-from stepadv.export.relation import OF_A_STEP, Relation, Source, literal, quoted
-from stepadv.text import Failed
+from stepadv.export.relation import OF_A_STEP, Relation, Source, literal
+from stepadv.text import Failed, quoted
 
 # What a line of shape steps has of the columns that the canonical tables have, and of selections.
 KNOWN = ("observation", "action", "tool", "args")

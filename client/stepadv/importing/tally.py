@@ -102,7 +102,8 @@ class Summary:
                 yield f"{words}: {listed}"
         if n["stepless"]:
             wrong = "" if n["steps"] else ": is the format the right one?"
-            yield f"{n['stepless']} of {count(len(tally.tries), 'rollout')} have no step{wrong}"
+            has = "has" if n["stepless"] == 1 else "have"
+            yield f"{n['stepless']} of {count(len(tally.tries), 'rollout')} {has} no step{wrong}"
         elif n["steps"] and not n["with_action"]:
             yield "no step has an action: is the format the right one?"
         if tally.tries:
