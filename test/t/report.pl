@@ -15,7 +15,7 @@ use lib $FindBin::Bin;
 use Browser;
 
 my $client = abs_path('client');
-plan skip_all => 'the viewer is not built: npm is missing (48 tests)' if !-e "$client/stepadv/report/static/viewer.js";
+plan skip_all => 'the viewer is not built: npm is missing (49 tests)' if !-e "$client/stepadv/report/static/viewer.js";
 
 my $node = PostgreSQL::Test::Cluster->new('report');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -66,7 +66,7 @@ like($err, qr/column "nothing" does not exist in view "steps_compare"/, 'nor suc
 my $program = Browser::installed();
 if (!$program)
 {
-	note('no browser: skipped 39 tests');
+	note('no browser: skipped 40 tests');
 	done_testing();
 	exit;
 }
@@ -105,6 +105,11 @@ is($browser->evaluate(q{[...document.querySelectorAll("td.share")].map((c) => Ma
 is($browser->evaluate(q{[...document.querySelectorAll("main h2")].filter((h) => /^Advantages by/.test(h.textContent) && h.querySelectorAll(".term").length < 2).map((h) => h.textContent).join()}), '', 'each method is explained');
 is($browser->evaluate(q{[...document.querySelectorAll("main .term")].filter((t) => !t.dataset.tip).length + " " + [...document.querySelectorAll(".headline .term")].map((t) => t.textContent).join()}),
 	'0 judged,groups,informative,share a state,RTMC,GiGPO,GraphGPO,batch TD', 'terms are explained where they stand');
+
+visit('', 390);
+$browser->evaluate('[...document.querySelectorAll("main .term")].find((t) => t.textContent === "confidence" || t.textContent === "Groups").focus()');
+ok(until_true(q{(() => { const box = document.querySelector(".tip")?.getBoundingClientRect();
+	return box && box.left >= 0 && box.right <= 390 && document.elementFromPoint(box.left + 9, box.bottom - 9)?.className === "tip"; })()}), 'in a box that nothing cuts off');
 
 # A group ------------------------------------------------------------------------
 my ($first) = $browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")].find((a) => a.textContent.startsWith("rooms")).hash}) =~ m{(\d+)};

@@ -1,5 +1,7 @@
 // What the terms mean: one list, shown on a page of its own and where a term stands.
 
+import { useEffect, useState } from "preact/hooks";
+
 export const terms = {
   group: "All rollouts that are compared with each other: tries at one task, by one policy version, in one run.",
   rollout: "One try at a task: a list of steps.",
@@ -58,6 +60,23 @@ const said = new RegExp(`\\b(${Object.keys(in_sentences).join("|")})\\b`);
 
 export function Words({ text }) {
   return <>{text.split(said).map((part, i) => (i % 2 ? <Term name={in_sentences[part]}>{part}</Term> : part))}</>;
+}
+
+// The text of the term under the pointer or in focus, in a box above the page: no table cuts it off.
+export function Tip() {
+  const [tip, show] = useState(null);
+  useEffect(() => {
+    const look = ({ target }) => {
+      const term = target.closest?.("dfn.term");
+      if (!term) return show(null);
+      const { left, top, bottom } = term.getBoundingClientRect();
+      const place = bottom + 140 < innerHeight ? { top: `${bottom + 4}px` } : { bottom: `${innerHeight - top + 4}px` };
+      show({ text: term.dataset.tip, place: { left: `${Math.max(8, Math.min(left, innerWidth - 310))}px`, ...place } });
+    };
+    for (const event of ["pointerover", "focusin"]) addEventListener(event, look);
+    for (const event of ["focusout", "hashchange"]) addEventListener(event, () => show(null));
+  }, []);
+  return tip && <div class="tip" aria-hidden="true" style={tip.place}>{tip.text}</div>;
 }
 
 export function Glossary() {

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { load } from "./data.js";
 import { Failures } from "./failures.jsx";
-import { Glossary, explain } from "./glossary.jsx";
+import { Glossary, Tip, explain } from "./glossary.jsx";
 import { Group } from "./group.jsx";
 import { Index } from "./index.jsx";
 import { Search } from "./search.jsx";
@@ -104,6 +104,7 @@ function App({ index }) {
       <footer>
         Made by stepadv {index.version} on {index.made}. Numbers are those of the views at that time.
       </footer>
+      <Tip />
       {help && <Help close={() => show_help(false)} />}
     </>
   );

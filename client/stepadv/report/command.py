@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import math
-from array import array
 from pathlib import Path
 from typing import Any
 
@@ -53,26 +51,16 @@ class Report:
         self.most_steps = most_steps
         self.tools, self.failures, self.differences = summary.Tools(), Failures(), Differences()
         self.search = SearchIndex(source.methods, self.first, pages.write)
-        self.advantages = [array("d") for _ in source.methods]
         self.decisions: list[dict[str, Any]] = []
         self.n_read = 0
 
     def read(self) -> None:
         """Groups with a page, and others as long as there is room for their steps."""
         left = self.most_steps
-        others = []
         for group in self.groups:
             left -= group.numbers.get("n_steps") or 0
-            if group.page:
-                self._add(group, read.steps(self.source, group))
-            elif left >= 0:
-                others.append(group)
-        # All at once costs less than a query for each, unless most would be read in vain.
-        if 2 * sum(g.numbers.get("n_steps") or 0 for g in others) > sum(g.numbers.get("n_steps") or 0 for g in self.groups):
-            for group, steps in read.steps_of_all(self.source, {g.key: g for g in others}):
-                self._add(group, steps)
-        else:
-            for group in others:
+            # A query for each: all at once would sort all texts.
+            if group.page or left >= 0:
                 self._add(group, read.steps(self.source, group))
 
     def _add(self, group: read.Group, steps: list[dict[str, Any]]) -> None:
@@ -80,8 +68,6 @@ class Report:
         group.words = next((s["o"] for s in steps if s["o"]), None)
         group.words = group.words and group.words[:200]
         group.largest = max((abs(s["adv"][self.first]) for s in steps if s["adv"] and s["adv"][self.first] is not None), default=None)
-        for column, values in zip(self.advantages, zip(*(s["adv"] for s in steps), strict=True), strict=False):
-            column.extend(math.nan if x is None else x for x in values)
         self.tools.add(steps)
         self.failures.add(group, steps)
         self.differences.add(group, steps)
@@ -121,7 +107,7 @@ class Report:
             "headline": said, "methods": {m: self.source.comments.get(m, "") for m in self.source.methods},
             "value_method": self.source.value_method, "versions": summary.versions(self.groups), "lengths": summary.lengths(self.groups),
             "changes": changes, "tools": tools, "problems": problems, "decisions": self.decisions[:MOST_DECISIONS],
-            "advantages": [summary.histogram(m, v) for m, v in zip(self.source.methods, self.advantages, strict=True)],
+            "advantages": [summary.histogram(m, v) for m, v in zip(self.source.methods, self.search.advantages, strict=True)],
             "failures": self.failures.rows(), "differences": differences,
             "states": {"compared": self.differences.compared, "apart": self.differences.apart},
             "groups": [{

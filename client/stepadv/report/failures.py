@@ -6,11 +6,12 @@ import re
 from collections import Counter, defaultdict
 from typing import Any
 
-from stepadv.report.read import Group, in_order
+from stepadv.report.read import Group, Rollout, in_order
 from stepadv.text import shorten
 
 MOST_CLUSTERS = 12
 MOST_DIFFERENCES = 15
+LEAST_VISITS, LEAST_ROLLOUTS = 3, 2
 LAST_STEPS = 3
 OF_A_STATE = "Last shared state: "
 PROGRAM = re.compile(r"[\w.+-]{1,24}(?= |$|\[)")
@@ -137,13 +138,43 @@ class Failures:
                 "examples": sorted(cluster, key=lambda e: (not e["page"], e["group"], e["rollout"]))[:4]}
 
 
+class Visits:
+    """What a version does in a state: times by action, of which judged, of which solved."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.actions: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        self.rollouts: set[str] = set()
+
+    def add(self, action: str, rollout: Rollout) -> None:
+        """One."""
+        for i, counts in enumerate((True, rollout.success is not None, rollout.success)):
+            self.actions[action][i] += bool(counts)
+        if len(self.rollouts) < LEAST_ROLLOUTS:
+            self.rollouts.add(rollout.name)
+
+    def __len__(self) -> int:
+        """All of them."""
+        return sum(n for n, _, _ in self.actions.values())
+
+    def share(self, action: str) -> float:
+        """How often it does that."""
+        return self.actions[action][0] / len(self) if action in self.actions else 0.0
+
+    def row(self, version: str) -> dict[str, Any]:
+        """As the viewer takes it: what it mostly does."""
+        action = min(self.actions, key=lambda a: (-self.actions[a][0], a))
+        judged, solved = (sum(counts[i] for counts in self.actions.values()) for i in (1, 2))
+        return {"name": version, "action": action, "share": self.share(action), "visits": len(self), "solved": solved / judged if judged else None}
+
+
 class Differences:
     """What versions of a policy do in the same state of the same task."""
 
     def __init__(self) -> None:
         """Without any step."""
         self.compared = self.apart = 0
-        self._seen: dict[tuple[str, int], dict[str, list[tuple[str, bool | None, str]]]] = defaultdict(lambda: defaultdict(list))
+        self._seen: dict[tuple[str, int], dict[str, Visits]] = defaultdict(lambda: defaultdict(Visits))
         self._text: dict[tuple[str, int], str] = {}
 
     def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
@@ -152,31 +183,22 @@ class Differences:
             rollout = group.rollouts[step["r"]]
             if step["state"] is not None and rollout.version:
                 key = (group.task, step["state"])
-                self._seen[key][rollout.version].append((_one_line(step["d"], 200), rollout.success, rollout.name))
-                self._text.setdefault(key, _one_line(step["o"], 300))
+                self._seen[key][rollout.version].add(_one_line(step["d"], 200), rollout)
+                if key not in self._text:
+                    self._text[key] = _one_line(step["o"], 300)
 
     def rows(self) -> list[dict[str, Any]]:
         """States with the largest difference of what two versions do, in 3 visits and 2 rollouts of each at least."""
         found = []
         for key, by_version in self._seen.items():
-            often = {v: visits for v, visits in by_version.items() if len(visits) >= 3 and len({r for _, _, r in visits}) >= 2}
+            often = [v for v, visits in by_version.items() if len(visits) >= LEAST_VISITS and len(visits.rollouts) >= LEAST_ROLLOUTS]
             if len(often) < 2:
                 continue
-            shares = {v: Counter(a for a, _, _ in visits) for v, visits in often.items()}
             self.compared += 1
-            one, other = sorted(often, key=in_order)[-2:]
-            actions = shares[one].keys() | shares[other].keys()
-            apart = 0.5 * sum(abs(shares[one][a] / len(often[one]) - shares[other][a] / len(often[other])) for a in actions)
+            one, other = (by_version[v] for v in sorted(often, key=in_order)[-2:])
+            apart = 0.5 * sum(abs(one.share(a) - other.share(a)) for a in one.actions.keys() | other.actions.keys())
             if apart >= 0.5:
                 self.apart += 1
-                least = min(len(often[one]), len(often[other]))
-                found.append((apart * least**0.5, key, [self._version(v, often[v], shares[v]) for v in (one, other)]))
+                found.append((apart * min(len(one), len(other)) ** 0.5, key, [by_version[v].row(v) for v in sorted(often, key=in_order)[-2:]]))
         found.sort(key=lambda item: (-item[0], item[1]))
         return [{"task": key[0], "observed": self._text[key], "versions": versions} for _, key, versions in found[:MOST_DIFFERENCES]]
-
-    @staticmethod
-    def _version(name: str, visits: list[tuple[str, bool | None, str]], shares: Counter[str]) -> dict[str, Any]:
-        action, n = min(shares.items(), key=lambda item: (-item[1], item[0]))
-        judged = [success for _, success, _ in visits if success is not None]
-        return {"name": name, "action": action, "share": n / len(visits), "visits": len(visits),
-                "solved": sum(judged) / len(judged) if judged else None}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,30 +167,22 @@ def _call(row: dict[str, Any], source: Source) -> str | None:
     return f"{text}\n{call}"
 
 
-def _step_query(source: Source, key: tuple[Any, ...] | None) -> tuple[sql.Composable, list[Any], list[str]]:
-    """The steps of one group, or of all in the order of their groups."""
+def _step_query(source: Source, key: tuple[Any, ...]) -> tuple[sql.Composable, list[Any], list[str]]:
+    """The steps of one group."""
     extra = [n for n in dict.fromkeys(filter(None, (
         source.observation, source.action, source.result, source.tool,
         *(n for n in ("args", "ok", "reward") if n in source.types))))]
-    if key is None:
-        where: sql.Composable = sql.SQL("true")
-        of_group, values = where, []
-        same = sql.SQL(" AND ").join(
-            sql.SQL("{} = {}").format(sql.Identifier("s", name), sql.Identifier("x", name)) for name in source.key)
-    else:
-        where, values = source.key_filter("x", key)
-        of_group, _ = source.key_filter("v", key)
-        same = sql.SQL("true")
+    where, values = source.key_filter("x", key)
+    of_group, _ = source.key_filter("v", key)
     query = sql.SQL(
         # One column of JSON is read in a third of the time of 25 columns.
-        "SELECT {}, x.rollout_id, json_build_array(x.step_no, s.step_id, s.state, s.action, {})"
-        " FROM {} x LEFT JOIN (SELECT {}, t.step_id, t.rollout_id AS of_rollout, t.step_no, t.state, t.action"
+        "SELECT x.rollout_id, json_build_array(x.step_no, s.step_id, s.state, s.action, {})"
+        " FROM {} x LEFT JOIN (SELECT t.step_id, t.rollout_id AS of_rollout, t.step_no, t.state, t.action"
         " FROM {} v, stepadv.steps(v.rollouts) t WHERE {}) s"
-        " ON {} AND s.of_rollout = {} AND s.step_no = x.step_no WHERE {} AND x.step_no IS NOT NULL ORDER BY {}"
+        " ON s.of_rollout = {} AND s.step_no = x.step_no WHERE {} AND x.step_no IS NOT NULL ORDER BY x.step_no"
     ).format(
-        source.key_list("x"), sql.SQL(", ").join(sql.Identifier("x", name) for name in source.methods + extra),
-        source.view("compare"), source.key_list("v"), source.view("values"), of_group, same,
-        source.identity("x", "rollout_id"), where, source.key_list("x") if key is None else sql.SQL("x.step_no"))
+        sql.SQL(", ").join(sql.Identifier("x", name) for name in source.methods + extra),
+        source.view("compare"), source.view("values"), of_group, source.identity("x", "rollout_id"), where)
     return query, values + values, extra
 
 
@@ -233,29 +223,12 @@ def steps(source: Source, group: Group) -> list[dict[str, Any]]:
     query, values, extra = _step_query(source, group.key)
     gathered = _Steps(source, group, extra)
     for row in source.connection.execute(query, values):
-        gathered.add(*row[len(source.key):])
+        gathered.add(*row)
     estimates = _estimates(source, group) if source.value_method and group.page else {}
     found = gathered.sorted()
     for step in found:
         step["v"] = estimates.get((group.rollouts[step["r"]].name, step["n"]))
     return found
-
-
-def steps_of_all(source: Source, of_key: dict[tuple[Any, ...], Group]) -> Iterator[tuple[Group, list[dict[str, Any]]]]:
-    """The steps of all groups that are asked for, in one query: no group's plan is made, and none waited for."""
-    query, values, extra = _step_query(source, None)
-    n = len(source.key)
-    with source.connection.cursor("stepadv_report") as cursor:
-        cursor.itersize = 5000
-        cursor.execute(query, values)
-        for key, rows in itertools.groupby(cursor, key=lambda row: tuple(row[:n])):
-            group = of_key.get(key)
-            if group is None:
-                continue
-            gathered = _Steps(source, group, extra)
-            for row in rows:
-                gathered.add(*row[n:])
-            yield group, gathered.sorted()
 
 
 def _estimates(source: Source, group: Group) -> dict[tuple[str, int], dict[str, Any]]:

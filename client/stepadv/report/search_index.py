@@ -49,7 +49,7 @@ class SearchIndex:
         self._tools: dict[str, int] = {"": 0}
         self._ints = {name: array("i") for name in ("group", "rollout", "step_no", "version", "tool")}
         self._bytes = {name: array("B") for name in ("outcome", "error")}
-        self._advantages = [array("f") for _ in methods]
+        self.advantages = [array("f") for _ in methods]
 
     def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
         """The steps of a group, after those of the groups before it."""
@@ -63,7 +63,7 @@ class SearchIndex:
             self._ints["tool"].append(self._tools.setdefault(step["t"] or "", len(self._tools)))
             self._bytes["outcome"].append(0 if rollout.success is None else 2 if rollout.success else 1)
             self._bytes["error"].append(0 if step["e"] is None else 1 if step["e"] else 2)
-            for column, value in zip(self._advantages, step["adv"], strict=True):
+            for column, value in zip(self.advantages, step["adv"], strict=True):
                 column.append(float("nan") if value is None else value)
             self._add_text(" — ".join(filter(None, (step["o"], step["d"], step["x"]))))
 
@@ -90,7 +90,7 @@ class SearchIndex:
             self._write(f"words-{shard}", words)
         columns = {name: _packed("Int32", values) for name, values in self._ints.items()}
         columns |= {name: _packed("Uint8", values) for name, values in self._bytes.items()}
-        columns |= {f"advantage_{i}": _packed("Float32", values) for i, values in enumerate(self._advantages)}
+        columns |= {f"advantage_{i}": _packed("Float32", values) for i, values in enumerate(self.advantages)}
         self._write("search", {
             "n": self._n, "per_file": STEPS_PER_FILE, "methods": self._methods, "first": self._first, "groups": self._groups,
             "versions": list(self._versions), "tools": list(self._tools), "columns": columns})
