@@ -148,7 +148,7 @@ function RolloutHead({ group, by_rollout, names, light, set_open, r }) {
   const rollout = group.rollouts[r];
   const turned = useMemo(() => turning_point(group, rollout, by_rollout[r]), [group, r]);
   return (
-    <span class={`rollout-name ${outcome(rollout.success, rollout.truncated).replace(" ", "-")}`} title={rollout.id}
+    <span class={`rollout-name ${outcome(rollout.success, rollout.truncated).replace(" ", "-")}`} title={rollout.name}
       onMouseEnter={() => light([r])} onMouseLeave={() => light(null)}>
       <b>{names[r]}</b> <small>{outcome(rollout.success, rollout.truncated)}, {number(rollout.return)}</small>
       {turned && " "}

@@ -69,6 +69,26 @@ export function Index({ index }) {
   );
 }
 
+// columns: what stands above, what stands in the cell of a row, and the class of both.
+const Table = ({ rows, columns }) => (
+  <table>
+    <thead>
+      <tr>{columns.map(([head, , kind]) => <th class={kind}>{head}</th>)}</tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => <tr>{columns.map(([, cell, kind]) => <td class={kind}>{cell(row)}</td>)}</tr>)}
+    </tbody>
+  </table>
+);
+
+const Link = ({ page, to, children }) => (page ? <a href={`#group/${to}`}>{children}</a> : children);
+const Short = ({ text, n }) => <span title={text}>{brief(text, n)}</span>;
+const Done = ({ text, q, visits }) => (
+  <>
+    <Short text={text} n={60} /> <small>{number(q)}, {visits}×</small>
+  </>
+);
+
 function Decisions({ decisions }) {
   return (
     <section>
@@ -79,34 +99,14 @@ function Decisions({ decisions }) {
           better than another with a <Term name="confidence" /> of .8.
         </p>
       ) : (
-        <table>
-          <thead>
-            <tr>
-              <th>group</th>
-              <th class="wide">seen</th>
-              <th>better</th>
-              <th>worse</th>
-              <th class="n wide">visits</th>
-              <th class="n">difference</th>
-            </tr>
-          </thead>
-          <tbody>
-            {decisions.map((d) => (
-              <tr>
-                <td>{d.page ? <a href={`#group/${d.group}?rollout=${d.rollout}&step=${d.step}`}>{d.name}</a> : d.name}</td>
-                <td class="wide" title={d.observed}>{brief(d.observed, 70)}</td>
-                <td title={d.best}>
-                  {brief(d.best, 60)} <small>{number(d.best_q)}, {d.best_visits}×</small>
-                </td>
-                <td title={d.worst}>
-                  {brief(d.worst, 60)} <small>{number(d.worst_q)}, {d.worst_visits}×</small>
-                </td>
-                <td class="n wide">{d.visits}</td>
-                <td class="n">{signed(d.gap)}{d.gap_error != null && ` ± ${number(d.gap_error)}`}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table rows={decisions} columns={[
+          ["group", (d) => <Link page={d.page} to={`${d.group}?rollout=${d.rollout}&step=${d.step}`}>{d.name}</Link>],
+          ["seen", (d) => <Short text={d.observed} n={70} />, "wide"],
+          ["better", (d) => <Done text={d.best} q={d.best_q} visits={d.best_visits} />],
+          ["worse", (d) => <Done text={d.worst} q={d.worst_q} visits={d.worst_visits} />],
+          ["visits", (d) => d.visits, "n wide"],
+          ["difference", (d) => `${signed(d.gap)}${d.gap_error == null ? "" : ` ± ${number(d.gap_error)}`}`, "n"],
+        ]} />
       )}
     </section>
   );
@@ -121,34 +121,22 @@ function Changes({ changes }) {
       <h2>
         Tasks that {changes.new} and {changes.old} solve differently
       </h2>
-      <table>
-        <thead>
-          <tr>
-            <th>task</th>
-            <th>begins with</th>
-            <th class="n">{changes.old}</th>
-            <th class="n">{changes.new}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {changes.tasks.slice(0, shown).map((t) => (
-            <tr>
-              <td>{t.name}</td>
-              <td title={t.words}>{brief(t.words, 90)}</td>
-              {t.tries.map(({ solved, n, group, page }) => (
-                <td class="n">{page ? <a href={`#group/${group}`}>{`${solved} of ${n}`}</a> : `${solved} of ${n}`}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table rows={changes.tasks.slice(0, shown)} columns={[
+        ["task", (t) => t.name],
+        ["begins with", (t) => <Short text={t.words} n={90} />],
+        ...[changes.old, changes.new].map((version, i) => [
+          version,
+          ({ tries: { [i]: t } }) => <Link page={t.page} to={t.group}>{`${t.solved} of ${t.n}`}</Link>,
+          "n",
+        ]),
+      ]} />
       {changes.tasks.length > shown && <button onClick={() => set_shown(shown + 100)}>{plural(changes.tasks.length - shown, "task")} more</button>}
     </section>
   );
 }
 
 const orders = {
-  "to learn from": (g) => g.place,
+  "to learn from": (g) => g.id,
   "solved, least first": (g) => (g.judged ? g.successes / g.judged : 2),
   flaky: (g) => (g.judged ? Math.abs(g.successes / g.judged - 0.5) : 2),
   "most steps": (g) => -g.steps,
@@ -165,7 +153,7 @@ function Groups({ index }) {
     const wanted = filter.toLowerCase();
     return groups
       .filter((g) => g.name.toLowerCase().includes(wanted) || (g.words ?? "").toLowerCase().includes(wanted))
-      .sort((a, b) => (by(a) < by(b) ? -1 : by(a) > by(b) ? 1 : a.place - b.place));
+      .sort((a, b) => (by(a) < by(b) ? -1 : by(a) > by(b) ? 1 : a.id - b.id));
   }, [groups, order, filter]);
   return (
     <section>
@@ -186,34 +174,15 @@ function Groups({ index }) {
         </label>
       </p>
       <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>group</th>
-              <th>begins with</th>
-              <th class="n wide">rollouts</th>
-              <th class="n">solved</th>
-              <th class="n wide">steps</th>
-              <th class="n wide">
-                in <Term name="shared state">shared states</Term>
-              </th>
-              <th class="n wide">largest {index.value_method ? <Term name={index.value_method} /> : "advantage"}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, shown).map((g) => (
-              <tr>
-                <td>{g.page ? <a href={`#group/${g.id}`}>{g.name}</a> : g.name}</td>
-                <td title={g.words}>{brief(g.words, 90)}</td>
-                <td class="n wide">{g.rollouts}</td>
-                <td class="n">{g.judged ? `${g.successes} of ${g.judged}` : "not judged"}</td>
-                <td class="n wide">{count(g.steps)}</td>
-                <td class="n wide">{percent(g.shared)}</td>
-                <td class="n wide">{number(g.largest)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table rows={rows.slice(0, shown)} columns={[
+          ["group", (g) => <Link page={g.page} to={g.id}>{g.name}</Link>],
+          ["begins with", (g) => <Short text={g.words} n={90} />],
+          ["rollouts", (g) => g.rollouts, "n wide"],
+          ["solved", (g) => (g.judged ? `${g.successes} of ${g.judged}` : "not judged"), "n"],
+          ["steps", (g) => count(g.steps), "n wide"],
+          [<>in <Term name="shared state">shared states</Term></>, (g) => percent(g.shared), "n wide"],
+          [<>largest {index.value_method ? <Term name={index.value_method} /> : "advantage"}</>, (g) => number(g.largest), "n wide"],
+        ]} />
       </div>
       {rows.length > shown && (
         <button onClick={() => set_shown(shown + 200)}>{plural(rows.length - shown, "group")} more</button>
@@ -223,90 +192,37 @@ function Groups({ index }) {
   );
 }
 
-function Versions({ versions }) {
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>version</th>
-          <th class="n">rollouts</th>
-          <th class="n">solved</th>
-          <th class="n">95 % interval</th>
-          <th class="n">steps</th>
-        </tr>
-      </thead>
-      <tbody>
-        {versions.map((v) => (
-          <tr>
-            <td>{v.name}</td>
-            <td class="n">{count(v.rollouts)}</td>
-            <td class="n">{v.judged ? percent(v.successes / v.judged) : "not judged"}</td>
-            <td class="n">{v.judged ? `${percent(v.low)} to ${percent(v.high)}` : "–"}</td>
-            <td class="n">{number(v.length, 1)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const Versions = ({ versions }) => (
+  <Table rows={versions} columns={[
+    ["version", (v) => v.name],
+    ["rollouts", (v) => count(v.rollouts), "n"],
+    ["solved", (v) => (v.judged ? percent(v.successes / v.judged) : "not judged"), "n"],
+    ["95 % interval", (v) => (v.judged ? `${percent(v.low)} to ${percent(v.high)}` : "–"), "n"],
+    ["steps", (v) => number(v.length, 1), "n"],
+  ]} />
+);
 
-function Tools({ tools }) {
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>tool</th>
-          <th class="n">calls</th>
-          <th class="n">result known</th>
-          <th class="n">errors</th>
-        </tr>
-      </thead>
-      <tbody>
-        {tools.slice(0, 20).map((t) => (
-          <tr>
-            <td>
-              <a href={`#search?tool=${encodeURIComponent(t.name)}`}>{t.name}</a>
-            </td>
-            <td class="n">{count(t.calls)}</td>
-            <td class="n">{count(t.known)}</td>
-            <td class="n share" style={t.known ? { "--share": t.errors / t.known } : {}}>
-              {t.known ? percent(t.errors / t.known) : "not known"}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const Tools = ({ tools }) => (
+  <Table rows={tools.slice(0, 20)} columns={[
+    ["tool", (t) => <a href={`#search?tool=${encodeURIComponent(t.name)}`}>{t.name}</a>],
+    ["calls", (t) => count(t.calls), "n"],
+    ["result known", (t) => count(t.known), "n"],
+    ["errors", (t) => (t.known ? <span class="share" style={{ "--share": t.errors / t.known }}>{percent(t.errors / t.known)}</span> : "not known"), "n"],
+  ]} />
+);
 
-function Problems({ problems }) {
-  return (
-    <section>
-      <h2>What is wrong with the rows</h2>
-      {problems.length === 0 ? (
-        <p>Nothing was found.</p>
-      ) : (
-        <table>
-          <thead>
-            <tr>
-              <th>problem</th>
-              <th>effect</th>
-              <th class="n">groups</th>
-              <th class="n">rows</th>
-            </tr>
-          </thead>
-          <tbody>
-            {problems.map((p) => (
-              <tr>
-                <td>{p.problem}</td>
-                <td>{p.effect}</td>
-                <td class="n">{count(p.groups)}</td>
-                <td class="n">{count(p.rows)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </section>
-  );
-}
+const Problems = ({ problems }) => (
+  <section>
+    <h2>What is wrong with the rows</h2>
+    {problems.length === 0 ? (
+      <p>Nothing was found.</p>
+    ) : (
+      <Table rows={problems} columns={[
+        ["problem", (p) => p.problem],
+        ["effect", (p) => p.effect],
+        ["groups", (p) => count(p.groups), "n"],
+        ["rows", (p) => count(p.rows), "n"],
+      ]} />
+    )}
+  </section>
+);

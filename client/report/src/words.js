@@ -55,7 +55,8 @@ export function short_labels(texts, fits) {
     for (const same of unclear) {
       const n = same_beginning(same);
       for (const line of same) {
-        const from = Math.max(0, Math.min(n - 3, line.length - 12));
+        const word = line.lastIndexOf(" ", n - 1) + 1;
+        const from = Math.max(0, Math.min(n - word < 12 ? word : n - 3, line.length - 12));
         label.set(line, fitting(line.slice(from), fits, from > 8 ? `${line.slice(0, 6)}…` : ""));
       }
     }

@@ -67,20 +67,22 @@ class Report:
         self.n_read += 1
         group.words = next((s["o"] for s in steps if s["o"]), None)
         group.words = group.words and group.words[:200]
-        group.largest = max((abs(s["adv"][self.first]) for s in steps if s["adv"] and s["adv"][self.first] is not None), default=None)
+        first = [s["adv"][self.first] for s in steps if s["adv"]]
+        group.largest = max((abs(x) for x in first if x is not None), default=None)
         self.tools.add(steps)
         self.failures.add(group, steps)
         self.differences.add(group, steps)
         self.search.add(group, steps)
         decisions = read.decisions(self.source, group, steps) if group.page else []
         for d in decisions[:2]:
-            self.decisions.append(d | {"group": group.place, "name": group.name, "page": group.page, "step": d["step_no"]})
+            self.decisions.append(
+                d | {"group": group.place, "name": group.name, "page": group.page, "step": d["step_no"]})
         if group.page:
             self._write_group(group, steps, decisions)
 
     def _write_group(self, group: read.Group, steps: list[dict[str, Any]], decisions: list[dict[str, Any]]) -> None:
         shown = [{k: v for k, v in s.items() if k not in ("id", "state") and v is not None}
-                 | {"s": s["s"], "a": s["a"], "adv": [None if x is None else float(f"{x:.6g}") for x in s["adv"]]} for s in steps]
+                 | {"adv": [None if x is None else float(f"{x:.6g}") for x in s["adv"]]} for s in steps]
         shared = group.numbers.get("shared_step_share")
         solved = f"{group.successes} of {group.judged} judged tries solved it" if group.judged else "no try is judged"
         sentence = f"{len(group.rollouts)} tries, {solved}; {len(steps)} steps"
@@ -89,7 +91,7 @@ class Report:
         self.pages.write(f"group-{group.place}", {
             "id": group.place, "name": group.name, "sentence": sentence + ".", "methods": self.source.methods,
             "first": self.first, "value_method": self.source.value_method, "steps": shown, "decisions": decisions[:6],
-            "rollouts": [{"id": r.name, "name": r.name, "success": r.success, "truncated": r.truncated, "return": r.total}
+            "rollouts": [{"name": r.name, "success": r.success, "truncated": r.truncated, "return": r.total}
                          for r in group.rollouts]})
 
     def finish(self) -> Path:
@@ -105,15 +107,17 @@ class Report:
         self.pages.write("index", {
             "title": self.source.title, "version": __version__, "made": datetime.date.today().isoformat(),
             "headline": said, "methods": {m: self.source.comments.get(m, "") for m in self.source.methods},
-            "value_method": self.source.value_method, "versions": summary.versions(self.groups), "lengths": summary.lengths(self.groups),
+            "value_method": self.source.value_method,
+            "versions": summary.versions(self.groups), "lengths": summary.lengths(self.groups),
             "changes": changes, "tools": tools, "problems": problems, "decisions": self.decisions[:MOST_DECISIONS],
-            "advantages": [summary.histogram(m, v) for m, v in zip(self.source.methods, self.search.advantages, strict=True)],
+            "advantages": list(map(summary.histogram, self.source.methods, self.search.advantages)),
             "failures": self.failures.rows(), "differences": differences,
             "states": {"compared": self.differences.compared, "apart": self.differences.apart},
             "groups": [{
-                "id": g.place, "place": g.place, "name": g.name, "words": g.words, "rollouts": len(g.rollouts), "judged": g.judged,
-                "successes": g.successes, "steps": g.numbers.get("n_steps"), "shared": read.finite(g.numbers.get("shared_step_share")),
-                "largest": g.largest, "page": g.page} for g in self.groups]})
+                "id": g.place, "name": g.name, "words": g.words, "rollouts": len(g.rollouts), "judged": g.judged,
+                "successes": g.successes, "steps": g.numbers.get("n_steps"),
+                "shared": read.finite(g.numbers.get("shared_step_share")), "largest": g.largest,
+                "page": g.page} for g in self.groups]})
         return self.pages.finish(self.source.title)
 
 

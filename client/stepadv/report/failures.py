@@ -89,9 +89,11 @@ class Failures:
                      for w in WORD.findall((part or "")[:2000])}
             other, call = _last_call(by_rollout[r])
             self._tools.add(call["t"] or "")
+            said = _one_line(step["d"], 90), _one_line(_came_of(by_rollout[r], step), 110)
             self._rollouts.append((title, other, words, {
-                "task": group.task, "group": group.place, "page": group.page, "rollout": r, "step": step["n"], "version": rollout.version or "(no name)",
-                "name": f"{group.name}, {rollout.name}", "text": " → ".join(filter(None, (_one_line(step["d"], 90), _one_line(_came_of(by_rollout[r], step), 110)))),
+                "task": group.task, "group": group.place, "page": group.page, "rollout": r, "step": step["n"],
+                "version": rollout.version or "(no name)", "name": f"{group.name}, {rollout.name}",
+                "text": " → ".join(filter(None, said)),
                 "program": _program(call["d"] or "", call["t"]) if call["t"] else ""}))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -165,7 +167,8 @@ class Visits:
         """As the viewer takes it: what it mostly does."""
         action = min(self.actions, key=lambda a: (-self.actions[a][0], a))
         judged, solved = (sum(counts[i] for counts in self.actions.values()) for i in (1, 2))
-        return {"name": version, "action": action, "share": self.share(action), "visits": len(self), "solved": solved / judged if judged else None}
+        return {"name": version, "action": action, "share": self.share(action), "visits": len(self),
+                "solved": solved / judged if judged else None}
 
 
 class Differences:
@@ -191,14 +194,17 @@ class Differences:
         """States with the largest difference of what two versions do, in 3 visits and 2 rollouts of each at least."""
         found = []
         for key, by_version in self._seen.items():
-            often = [v for v, visits in by_version.items() if len(visits) >= LEAST_VISITS and len(visits.rollouts) >= LEAST_ROLLOUTS]
+            often = [v for v, visits in by_version.items()
+                     if len(visits) >= LEAST_VISITS and len(visits.rollouts) >= LEAST_ROLLOUTS]
             if len(often) < 2:
                 continue
             self.compared += 1
-            one, other = (by_version[v] for v in sorted(often, key=in_order)[-2:])
+            last = sorted(often, key=in_order)[-2:]
+            one, other = (by_version[v] for v in last)
             apart = 0.5 * sum(abs(one.share(a) - other.share(a)) for a in one.actions.keys() | other.actions.keys())
             if apart >= 0.5:
                 self.apart += 1
-                found.append((apart * min(len(one), len(other)) ** 0.5, key, [by_version[v].row(v) for v in sorted(often, key=in_order)[-2:]]))
+                found.append((apart * min(len(one), len(other)) ** 0.5, key, [by_version[v].row(v) for v in last]))
         found.sort(key=lambda item: (-item[0], item[1]))
-        return [{"task": key[0], "observed": self._text[key], "versions": versions} for _, key, versions in found[:MOST_DIFFERENCES]]
+        return [{"task": key[0], "observed": self._text[key], "versions": rows}
+                for _, key, rows in found[:MOST_DIFFERENCES]]

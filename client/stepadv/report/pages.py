@@ -10,7 +10,10 @@ from typing import Any
 from stepadv.text import Failed
 
 STATIC = Path(__file__).with_name("static")
-POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' file:; style-src 'self' 'unsafe-inline' file:; img-src data:"
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' file:;"
+    " style-src 'self' 'unsafe-inline' file:; img-src data:"
+)
 # Nothing of a rollout can end a script or start a tag.
 ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 

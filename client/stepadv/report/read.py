@@ -74,7 +74,8 @@ def as_text(value: Any) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + f"\n… {len(text) - LONGEST_TEXT} characters more"
+    more = len(text) - LONGEST_TEXT
+    return text if more <= 0 else text[:LONGEST_TEXT] + f"\n… {more} characters more"
 
 
 def _rows(source: Source, suffix: str, columns: list[str]) -> list[dict[str, Any]]:
@@ -144,7 +145,8 @@ def problems(source: Source) -> list[dict[str, Any]]:
         "SELECT x.problem, x.effect, count(DISTINCT ({})) , sum(x.n_rows)::bigint FROM {} x"
         " WHERE x.effect NOT LIKE 'nothing%%' GROUP BY 1, 2 ORDER BY 4 DESC, 1"
     ).format(source.key_list("x"), source.view("problems"))
-    return [dict(zip(("problem", "effect", "groups", "rows"), row, strict=True)) for row in source.connection.execute(query, ())]
+    names = ("problem", "effect", "groups", "rows")
+    return [dict(zip(names, row, strict=True)) for row in source.connection.execute(query, ())]
 
 
 def _call(row: dict[str, Any], source: Source) -> str | None:
@@ -256,19 +258,17 @@ def decisions(source: Source, group: Group, of_group: list[dict[str, Any]]) -> l
         " ORDER BY d.gap / nullif(d.gap_error, 0) DESC NULLS LAST, d.visits DESC, d.state"
     ).format(source.view("values"), where)
     by_id = {s["id"]: s for s in of_group}
-    by_state = {}
+    by_state: dict[int | None, int] = {}
     for i, step in enumerate(of_group):
         by_state.setdefault(step["state"], i)
+    numbers = ("visits", "gap", "gap_error", "best_q", "worst_q", "best_visits", "worst_visits")
     found = []
-    for state, visits, gap, error, best_q, worst_q, best_visits, worst_visits, best, worst in source.connection.execute(query, [*values, LEAST_VISITS, ERRORS]):
-        if state not in by_state or best not in by_id or worst not in by_id:
-            continue
-        first = by_state[state]
-        found.append({
-            "step": first, "step_no": of_group[first]["n"], "rollout": of_group[first]["r"], "observed": of_group[first]["o"],
-            "visits": visits, "gap": finite(gap), "gap_error": finite(error), "best": by_id[best]["d"], "worst": by_id[worst]["d"],
-            "best_q": finite(best_q), "worst_q": finite(worst_q), "best_visits": best_visits, "worst_visits": worst_visits,
-        })
+    for state, *row, best, worst in source.connection.execute(query, [*values, LEAST_VISITS, ERRORS]):
+        if state in by_state and best in by_id and worst in by_id:
+            first = of_group[by_state[state]]
+            found.append(dict(zip(numbers, map(finite, row), strict=True)) | {
+                "step": by_state[state], "step_no": first["n"], "rollout": first["r"], "observed": first["o"],
+                "best": by_id[best]["d"], "worst": by_id[worst]["d"]})
     return found
 
 

@@ -53,7 +53,8 @@ class SearchIndex:
 
     def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
         """The steps of a group, after those of the groups before it."""
-        self._groups.append({"id": group.place, "name": group.name, "page": group.page, "rollouts": [r.name for r in group.rollouts]})
+        names = [r.name for r in group.rollouts]
+        self._groups.append({"id": group.place, "name": group.name, "page": group.page, "rollouts": names})
         for step in steps:
             rollout = group.rollouts[step["r"]]
             self._ints["group"].append(len(self._groups) - 1)
@@ -92,5 +93,5 @@ class SearchIndex:
         columns |= {name: _packed("Uint8", values) for name, values in self._bytes.items()}
         columns |= {f"advantage_{i}": _packed("Float32", values) for i, values in enumerate(self.advantages)}
         self._write("search", {
-            "n": self._n, "per_file": STEPS_PER_FILE, "methods": self._methods, "first": self._first, "groups": self._groups,
-            "versions": list(self._versions), "tools": list(self._tools), "columns": columns})
+            "n": self._n, "per_file": STEPS_PER_FILE, "methods": self._methods, "first": self._first,
+            "groups": self._groups, "versions": list(self._versions), "tools": list(self._tools), "columns": columns})

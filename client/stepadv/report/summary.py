@@ -57,7 +57,8 @@ def lengths(groups: list[Group]) -> list[dict[str, Any]]:
     most = max(1, sorted(r.steps for r in rollouts)[int(0.99 * (len(rollouts) - 1))])
     width = max(1, math.ceil((most + 1) / BINS))
     counts = Counter((r.steps // width, "solved" if r.success else "failed") for r in rollouts if r.steps <= most)
-    return [{"from": bin * width, "to": (bin + 1) * width, "kind": kind, "n": n} for (bin, kind), n in sorted(counts.items())]
+    return [{"from": i * width, "to": (i + 1) * width, "kind": kind, "n": n}
+            for (i, kind), n in sorted(counts.items())]
 
 
 def histogram(method: str, values: array[float]) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def _percent(x: float) -> str:
 
 
 def changes(groups: list[Group]) -> dict[str, Any] | None:
-    """The last version against the one before it: tasks that one of them solves in most tries and the other does not."""
+    """The last version against the one before it: tasks that one solves in most tries and the other does not."""
     by: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     of_task: dict[tuple[str, str], Group] = {}
     for group in groups:
@@ -103,8 +104,8 @@ def changes(groups: list[Group]) -> dict[str, Any] | None:
 
     apart = [t for t in both if solves(old, t) != solves(new, t)]
     apart.sort(key=lambda t: (solves(new, t), -abs(by[new][t][0] / by[new][t][1] - by[old][t][0] / by[old][t][1]), t))
-    return {"old": old or NO_NAME, "new": new or NO_NAME, "both": len(both), "wins": sum(solves(new, t) for t in apart),
-            "losses": sum(solves(old, t) for t in apart),
+    return {"old": old or NO_NAME, "new": new or NO_NAME, "both": len(both),
+            "wins": sum(solves(new, t) for t in apart), "losses": sum(solves(old, t) for t in apart),
             "tasks": [{"name": t, "words": of_task[new, t].words, "tries": [
                 {"solved": by[v][t][0], "n": by[v][t][1], "group": of_task[v, t].place, "page": of_task[v, t].page}
                 for v in (old, new)]} for t in apart]}
@@ -112,11 +113,13 @@ def changes(groups: list[Group]) -> dict[str, Any] | None:
 
 def _in_words(found: dict[str, Any]) -> str:
     p = sign_test(found["wins"], found["losses"])
-    return (f"Of {count(found['both'], 'task')} that both tried, {found['new']} solves {found['wins']} in most tries that {found['old']} did not,"
-            f" and loses {found['losses']} (p {'< .001' if p < 0.001 else f'{p:.2g}'.removeprefix('0')}).")
+    shown = "< .001" if p < 0.001 else f"{p:.2g}".removeprefix("0")
+    return (f"Of {count(found['both'], 'task')} that both tried, {found['new']} solves {found['wins']} in most tries"
+            f" that {found['old']} did not, and loses {found['losses']} (p {shown}).")
 
 
-def headline(groups: list[Group], between: dict[str, Any] | None, problems: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[str]:
+def headline(groups: list[Group], between: dict[str, Any] | None, problems: list[dict[str, Any]],
+             tools: list[dict[str, Any]]) -> list[str]:
     """What somebody should know first, in sentences."""
     tries = sum(len(g.rollouts) for g in groups)
     judged, solved = sum(g.judged for g in groups), sum(g.successes for g in groups)
@@ -133,13 +136,15 @@ def headline(groups: list[Group], between: dict[str, Any] | None, problems: list
         said.append(f"{informative:,} of {len(groups):,} groups are informative: their tries came out differently.")
     n_steps = sum(g.numbers.get("n_steps") or 0 for g in groups)
     if n_steps:
-        shared = sum((g.numbers.get("shared_step_share") or 0) * (g.numbers.get("n_steps") or 0) for g in groups) / n_steps
+        shares = ((g.numbers.get("shared_step_share") or 0) * (g.numbers.get("n_steps") or 0) for g in groups)
+        shared = sum(shares) / n_steps
         said.append(f"{_percent(shared)} of {n_steps:,} steps share a state with another try: " + _enough(shared))
     worst = max((t for t in tools if t["known"] >= 20), key=lambda t: t["errors"] / t["known"], default=None)
     if worst and worst["errors"] / worst["known"] > 0.1:
-        said.append(f"{worst['name']} fails in {_percent(worst['errors'] / worst['known'])} of {worst['known']:,} calls whose result is known.")
+        share = _percent(worst["errors"] / worst["known"])
+        said.append(f"{worst['name']} fails in {share} of {worst['known']:,} calls whose result is known.")
     if problems:
-        said.append(f"{len(problems)} kind{'s' if len(problems) > 1 else ''} of problem in the rows; see the end of this page.")
+        said.append(f"{count(len(problems), 'kind')} of problem in the rows; see the end of this page.")
     return said
 
 
