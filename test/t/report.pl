@@ -15,7 +15,7 @@ use lib $FindBin::Bin;
 use Browser;
 
 my $client = abs_path('client');
-plan skip_all => 'the viewer is not built: npm is missing (50 tests)' if !-e "$client/stepadv/report/static/viewer.js";
+plan skip_all => 'the viewer is not built: npm is missing (51 tests)' if !-e "$client/stepadv/report/static/viewer.js";
 
 my $node = PostgreSQL::Test::Cluster->new('report');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -72,7 +72,7 @@ ok($ok, 'names that need quotes') or diag($err);
 my $program = Browser::installed();
 if (!$program)
 {
-	note('no browser: skipped 40 tests');
+	note('no browser: skipped 41 tests');
 	done_testing();
 	exit;
 }
@@ -182,6 +182,9 @@ visit('#search?text=' . 'wide' x 20);
 ok(until_true(q{/^2 steps? of/.test(document.querySelector("[role=status]")?.textContent)}), 'a word of more than 40 characters');
 visit('#search?version=v10');
 ok(until_true(q{/^4 steps? of/.test(document.querySelector("[role=status]")?.textContent)}), 'of one version');
+visit('#search?version=v10&method=grpo&order=worst');
+ok(until_true(q{/, v101, step 0 failed grpo -1\.50/.test(document.querySelector(".results li")?.textContent)}), 'the worst step first')
+	or diag($browser->evaluate('document.querySelector(".results li")?.textContent'));
 visit('#failures');
 is($browser->evaluate(q{[...document.querySelectorAll("main tbody tr")].map((r) => [...r.cells].map((c) => c.textContent).join("|")).join()}), 'hall two doors|v9|left 75 %|4|25 %,v10|right 75 %|4|75 %', 'what two versions do in a state');
 visit('');

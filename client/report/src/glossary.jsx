@@ -66,15 +66,16 @@ export function Words({ text }) {
 export function Tip() {
   const [tip, show] = useState(null);
   useEffect(() => {
-    const look = ({ target }) => {
+    // In the next frame: what gets the focus is scrolled into view first.
+    const look = ({ target }) => requestAnimationFrame(() => {
       const term = target.closest?.("dfn.term");
       if (!term) return show(null);
       const { left, top, bottom } = term.getBoundingClientRect();
       const place = bottom + 140 < innerHeight ? { top: `${bottom + 4}px` } : { bottom: `${innerHeight - top + 4}px` };
       show({ text: term.dataset.tip, place: { left: `${Math.max(8, Math.min(left, innerWidth - 310))}px`, ...place } });
-    };
+    });
     for (const event of ["pointerover", "focusin"]) addEventListener(event, look);
-    for (const event of ["focusout", "hashchange"]) addEventListener(event, () => show(null));
+    for (const event of ["focusout", "hashchange", "scroll"]) addEventListener(event, () => show(null), true);
   }, []);
   return tip && <div class="tip" aria-hidden="true" style={tip.place}>{tip.text}</div>;
 }

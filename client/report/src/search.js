@@ -59,6 +59,9 @@ export async function find(query) {
   if (query.below !== undefined && query.below !== "") keep((step) => c.advantages[method][step] < Number(query.below));
   const found = [];
   for (let step = 0; step < c.n; step++) if (left[step]) found.push(step);
+  const sign = { best: -1, worst: 1 }[query.order];
+  const worth = (step) => sign * c.advantages[method][step] || 0;
+  if (sign && c.advantages[method]) found.sort((a, b) => worth(a) - worth(b) || a - b);
   return found;
 }
 

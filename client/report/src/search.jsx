@@ -49,6 +49,7 @@ export function Search({ query }) {
         {columns.tools.length > 1 && choice("tool", "tool", columns.tools.filter(Boolean))}
         {choice("error", "result", [["known", "no error"], ["error", "error"]])}
         {choice("method", "advantage by", columns.methods)}
+        {choice("order", "order", [["best", "largest first"], ["worst", "smallest first"]])}
         <label>
           above <input type="number" step="any" value={asked.above ?? ""} onInput={set("above")} />
         </label>
