@@ -45,6 +45,8 @@ sub new
 	$page //= $self->call('Target.createTarget', { url => 'about:blank' });
 	$self->{session} = $self->call('Target.attachToTarget', { targetId => $page->{targetId}, flatten => JSON::PP::true })->{sessionId};
 	$self->call("$_.enable") foreach 'Page', 'Runtime', 'Log';
+	# Events of the focus, too: a page without a window has none.
+	$self->call('Emulation.setFocusEmulationEnabled', { enabled => JSON::PP::true });
 	return $self;
 }
 
