@@ -208,7 +208,7 @@ my $contrast = q{(() => {
 })()};
 my (@wide, @pale, @said);
 my ($bad) = grep { defined } map { visit(''); $browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")].find((a) => a.textContent.includes("<script>"))?.hash}) } 1;
-foreach my $page ('', "#group/$first?rollout=0&step=0", $bad, '#failures', '#search?text=key', '#glossary')
+foreach my $page ('', "#group/$first?rollout=0&step=0", $bad, '#failures', '#search?text=onerror', '#glossary')
 {
 	foreach my $scheme ('light', 'dark')
 	{
@@ -219,7 +219,7 @@ foreach my $page ('', "#group/$first?rollout=0&step=0", $bad, '#failures', '#sea
 			# A column of text is no column of letters.
 			push @wide, map { "$page $width: $_" } grep { $_ } $browser->evaluate('[...document.querySelectorAll("main td")].find((c) => c.checkVisibility() && c.textContent.length > 12 && c.clientWidth < 50)?.textContent');
 			push @pale, map { "$page $scheme: $_" } grep { $_ } $browser->evaluate($contrast) if $width == 1440;
-			push @said, $browser->said;
+			push @said, $browser->said, $browser->evaluate('[...document.querySelectorAll("main img, main script, main iframe, main [onload], main [onerror]")].map((e) => e.outerHTML).join()') || ();
 		}
 	}
 }

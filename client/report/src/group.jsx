@@ -153,7 +153,7 @@ function RolloutHead({ group, by_rollout, names, light, set_open, r }) {
       <b>{names[r]}</b> <small>{outcome(rollout.success, rollout.truncated)}, {number(rollout.return)}</small>
       {turned && " "}
       {turned && (
-        <button class="plain link" onClick={() => set_open(turned)} title={`${turned.name} ${signed(turned.adv[group.first])}`}>
+        <button class="plain link" onClick={() => set_open(turned)} title={`Its largest sure advantage in the direction of its outcome: ${turned.name} ${signed(turned.adv[group.first])}`}>
           <small>decided at {turned.n}</small>
         </button>
       )}

@@ -138,7 +138,7 @@ function Changes({ changes }) {
 const orders = {
   "to learn from": (g) => g.id,
   "solved, least first": (g) => (g.judged ? g.successes / g.judged : 2),
-  flaky: (g) => (g.judged ? Math.abs(g.successes / g.judged - 0.5) : 2),
+  "flaky first": (g) => (g.judged ? Math.abs(g.successes / g.judged - 0.5) : 2),
   "most steps": (g) => -g.steps,
   name: (g) => g.name,
 };
