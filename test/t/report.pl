@@ -15,7 +15,7 @@ use lib $FindBin::Bin;
 use Browser;
 
 my $client = abs_path('client');
-plan skip_all => 'the viewer is not built: npm is missing (51 tests)' if !-e "$client/stepadv/report/static/viewer.js";
+plan skip_all => 'the viewer is not built: npm is missing (52 tests)' if !-e "$client/stepadv/report/static/viewer.js";
 
 my $node = PostgreSQL::Test::Cluster->new('report');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -72,7 +72,7 @@ ok($ok, 'names that need quotes') or diag($err);
 my $program = Browser::installed();
 if (!$program)
 {
-	note('no browser: skipped 41 tests');
+	note('no browser: skipped 42 tests');
 	done_testing();
 	exit;
 }
@@ -135,6 +135,11 @@ my ($method) = $browser->evaluate('document.querySelector("select#method").selec
 my $shown = $browser->evaluate('[...document.querySelectorAll("aside.step table")].at(-1).querySelector("tr.on td").textContent');
 is($shown + 0, 0 + sprintf('%.3f', $node->safe_psql('postgres', "SELECT $method FROM rl.steps_compare WHERE task_id = '$name' AND rollout_id = '$rollout' ORDER BY step_no LIMIT 1")),
 	"the advantage of the first step by $method");
+is($browser->evaluate(q{[...document.querySelectorAll(".rollout-name")].map((n) => n.title + ":" + (/decided at (\d+)/.exec(n.textContent)?.[1] ?? "")).sort().join()}),
+	$node->safe_psql('postgres', qq(SELECT string_agg(r.rollout_id || ':' || coalesce(d.step_no::text, ''), ',' ORDER BY r.rollout_id COLLATE "C") FROM rl.rollouts r LEFT JOIN LATERAL (
+		SELECT step_no FROM rl.steps_$method t WHERE t.task_id = r.task_id AND t.rollout_id = r.rollout_id AND n_state >= 5 AND n_state > n_action AND confidence >= .8
+		AND CASE WHEN r.success THEN advantage > 0 ELSE advantage < 0 END ORDER BY round(abs(advantage)::numeric, 6) DESC, step_no LIMIT 1) d ON true WHERE r.task_id = '$name')),
+	'the step that decided each rollout');
 is($browser->evaluate('[...document.querySelectorAll("[role=tab]")].map((b) => b.textContent).join()'), 'side by side,methods,tree,graph', 'four views');
 foreach my $view ('methods', 'tree', 'graph')
 {
