@@ -49,7 +49,8 @@ class Report:
         read.keep_methods_with_values(source, judged[:3])
         self.first = source.methods.index(source.value_method) if source.value_method else 0
         self.most_steps = most_steps
-        self.tools, self.failures, self.differences = summary.Tools(), Failures(), Differences()
+        self.tools, self.failures = summary.Tools(), Failures()
+        self.differences = Differences(summary.last_two(self.groups))
         self.search = SearchIndex(source.methods, self.first, pages.write)
         self.decisions: list[dict[str, Any]] = []
         self.n_read = 0

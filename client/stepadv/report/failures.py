@@ -6,12 +6,12 @@ import re
 from collections import Counter, defaultdict
 from typing import Any
 
-from stepadv.report.read import Group, Rollout, in_order
+from stepadv.report.read import Group, Rollout
 from stepadv.text import shorten
 
 MOST_CLUSTERS = 12
 MOST_DIFFERENCES = 15
-LEAST_VISITS, LEAST_ROLLOUTS = 3, 2
+LEAST_VISITS = 3
 LAST_STEPS = 3
 OF_A_STATE = "Last shared state: "
 PROGRAM = re.compile(r"[\w.+-]{1,24}(?= |$|\[)")
@@ -141,52 +141,60 @@ class Failures:
 
 
 class Visits:
-    """What a version does in a state: times by action, of which judged, of which solved."""
+    """What a version does in a state.  There are many of these."""
+
+    __slots__ = ("actions", "judged", "rollout", "several", "solved")
 
     def __init__(self) -> None:
         """None yet."""
-        self.actions: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-        self.rollouts: set[str] = set()
+        self.actions: dict[str, int] = {}
+        self.judged = self.solved = 0
+        self.rollout: str | None = None
+        self.several = False
 
     def add(self, action: str, rollout: Rollout) -> None:
         """One."""
-        for i, counts in enumerate((True, rollout.success is not None, rollout.success)):
-            self.actions[action][i] += bool(counts)
-        if len(self.rollouts) < LEAST_ROLLOUTS:
-            self.rollouts.add(rollout.name)
+        self.actions[action] = self.actions.get(action, 0) + 1
+        self.judged += rollout.success is not None
+        self.solved += rollout.success is True
+        self.several |= self.rollout not in (None, rollout.name)
+        self.rollout = rollout.name
 
     def __len__(self) -> int:
         """All of them."""
-        return sum(n for n, _, _ in self.actions.values())
+        return sum(self.actions.values())
 
     def share(self, action: str) -> float:
         """How often it does that."""
-        return self.actions[action][0] / len(self) if action in self.actions else 0.0
+        return self.actions.get(action, 0) / len(self)
 
     def row(self, version: str) -> dict[str, Any]:
         """As the viewer takes it: what it mostly does."""
-        action = min(self.actions, key=lambda a: (-self.actions[a][0], a))
-        judged, solved = (sum(counts[i] for counts in self.actions.values()) for i in (1, 2))
+        action = min(self.actions, key=lambda a: (-self.actions[a], a))
         return {"name": version, "action": action, "share": self.share(action), "visits": len(self),
-                "solved": solved / judged if judged else None}
+                "solved": self.solved / self.judged if self.judged else None}
 
 
 class Differences:
-    """What versions of a policy do in the same state of the same task."""
+    """What two versions of a policy do in the same state of the same task."""
 
-    def __init__(self) -> None:
+    def __init__(self, versions: list[str]) -> None:
         """Without any step."""
         self.compared = self.apart = 0
+        self._versions = versions
         self._seen: dict[tuple[str, int], dict[str, Visits]] = defaultdict(lambda: defaultdict(Visits))
         self._text: dict[tuple[str, int], str] = {}
+        self._actions: dict[str, str] = {}
 
     def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
         """The steps of a group."""
         for step in steps:
             rollout = group.rollouts[step["r"]]
-            if step["state"] is not None and rollout.version:
+            if step["state"] is not None and rollout.version in self._versions:
                 key = (group.task, step["state"])
-                self._seen[key][rollout.version].add(_one_line(step["d"], 200), rollout)
+                action = _one_line(step["d"], 200)
+                # One string for all that are equal.
+                self._seen[key][rollout.version].add(self._actions.setdefault(action, action), rollout)
                 if key not in self._text:
                     self._text[key] = _one_line(step["o"], 300)
 
@@ -194,17 +202,16 @@ class Differences:
         """States with the largest difference of what two versions do, in 3 visits and 2 rollouts of each at least."""
         found = []
         for key, by_version in self._seen.items():
-            often = [v for v, visits in by_version.items()
-                     if len(visits) >= LEAST_VISITS and len(visits.rollouts) >= LEAST_ROLLOUTS]
+            often = [v for v in by_version.values() if len(v) >= LEAST_VISITS and v.several]
             if len(often) < 2:
                 continue
             self.compared += 1
-            last = sorted(often, key=in_order)[-2:]
-            one, other = (by_version[v] for v in last)
+            one, other = often
             apart = 0.5 * sum(abs(one.share(a) - other.share(a)) for a in one.actions.keys() | other.actions.keys())
             if apart >= 0.5:
                 self.apart += 1
-                found.append((apart * min(len(one), len(other)) ** 0.5, key, [by_version[v].row(v) for v in last]))
+                rows = [by_version[v].row(v or "(no name)") for v in self._versions]
+                found.append((apart * min(len(one), len(other)) ** 0.5, key, rows))
         found.sort(key=lambda item: (-item[0], item[1]))
         return [{"task": key[0], "observed": self._text[key], "versions": rows}
                 for _, key, rows in found[:MOST_DIFFERENCES]]

@@ -83,6 +83,12 @@ def _percent(x: float) -> str:
     return f"{round(100 * x)} %"
 
 
+def last_two(groups: list[Group]) -> list[str]:
+    """The versions that are compared: the last one and the one before it; fewer where there is one."""
+    found = {r.version for g in groups for r in g.rollouts if r.success is not None}
+    return sorted(found, key=in_order)[-2:] if len(found) > 1 else []
+
+
 def changes(groups: list[Group]) -> dict[str, Any] | None:
     """The last version against the one before it: tasks that one solves in most tries and the other does not."""
     by: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
@@ -93,9 +99,9 @@ def changes(groups: list[Group]) -> dict[str, Any] | None:
                 of_task.setdefault((rollout.version, group.task), group)
                 solved, n = by[rollout.version].get(group.task, (0, 0))
                 by[rollout.version][group.task] = (solved + rollout.success, n + 1)
-    if len(by) < 2:
+    if not (compared := last_two(groups)):
         return None
-    old, new = sorted(by, key=in_order)[-2:]
+    old, new = compared
     both = by[old].keys() & by[new].keys()
 
     def solves(version: str, task: str) -> bool:
