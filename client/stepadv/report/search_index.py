@@ -84,14 +84,19 @@ class SearchIndex:
     def finish(self) -> None:
         """What remains: the words, and the columns."""
         self._flush()
-        shards: dict[str, dict[str, list[int]]] = defaultdict(dict)
-        for word, steps in self._postings.items():
-            shards[shard_of(word)][word] = [b - a for a, b in zip([0, *steps], steps, strict=False)]
+        shards: dict[str, list[str]] = defaultdict(list)
+        for word in self._postings:
+            shards[shard_of(word)].append(word)
         for shard, words in shards.items():
-            self._write(f"words-{shard}", words)
+            self._write(f"words-{shard}", {word: self._distances(word) for word in words})
         columns = {name: _packed("Int32", values) for name, values in self._ints.items()}
         columns |= {name: _packed("Uint8", values) for name, values in self._bytes.items()}
         columns |= {f"advantage_{i}": _packed("Float32", values) for i, values in enumerate(self.advantages)}
         self._write("search", {
             "n": self._n, "per_file": STEPS_PER_FILE, "methods": self._methods, "first": self._first,
             "groups": self._groups, "versions": list(self._versions), "tools": list(self._tools), "columns": columns})
+
+    def _distances(self, word: str) -> list[int]:
+        """The steps of a word, by their distance from the one before; what is written is kept no longer."""
+        steps = self._postings.pop(word)
+        return [b - a for a, b in zip([0, *steps], steps, strict=False)]
