@@ -88,7 +88,7 @@ class SearchIndex:
         for word in self._postings:
             shards[shard_of(word)].append(word)
         for shard, words in shards.items():
-            self._write(f"words-{shard}", {word: self._distances(word) for word in words})
+            self._write(f"words-{shard}", {word: self._distances(word) for word in sorted(words)})
         columns = {name: _packed("Int32", values) for name, values in self._ints.items()}
         columns |= {name: _packed("Uint8", values) for name, values in self._bytes.items()}
         columns |= {f"advantage_{i}": _packed("Float32", values) for i, values in enumerate(self.advantages)}
