@@ -93,12 +93,21 @@ sub call
 	}
 }
 
-# A page at a width, in light or dark; what was said until it was there.
-sub visit
+# What is there, at a width, in light or dark, or on paper.
+sub look
 {
-	my ($self, $url, $width, $scheme, $medium) = @_;
+	my ($self, $width, $scheme, $medium) = @_;
 	$self->call('Emulation.setDeviceMetricsOverride', { width => 0 + $width, height => 900, deviceScaleFactor => 1, mobile => JSON::PP::false });
 	$self->call('Emulation.setEmulatedMedia', { media => $medium // '', features => [ { name => 'prefers-color-scheme', value => $scheme // 'light' } ] });
+	$self->evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))');
+	return;
+}
+
+# A page, looked at; what was said until it was there.
+sub visit
+{
+	my ($self, $url, @look) = @_;
+	$self->look(@look);
 	# Another address first: one that differs in its fragment alone would not be loaded.
 	foreach my $address ('about:blank', $url)
 	{

@@ -215,11 +215,12 @@ my (@wide, @pale, @said);
 my ($bad) = grep { defined } map { visit(''); $browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")].find((a) => a.textContent.includes("<script>"))?.hash}) } 1;
 foreach my $page ('', "#group/$first?rollout=0&step=0", $bad, '#failures', '#search?text=onerror', '#glossary')
 {
+	visit($page);
 	foreach my $scheme ('light', 'dark')
 	{
 		foreach my $width (390, 768, 1440)
 		{
-			visit($page, $width, $scheme);
+			$browser->look($width, $scheme);
 			push @wide, "$page $width" if $browser->evaluate('document.documentElement.scrollWidth') > $width;
 			# A column of text is no column of letters.
 			push @wide, map { "$page $width: $_" } grep { $_ } $browser->evaluate('[...document.querySelectorAll("main td")].find((c) => c.checkVisibility() && c.textContent.length > 12 && c.clientWidth < 50)?.textContent');
