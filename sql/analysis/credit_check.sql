@@ -1,4 +1,4 @@
--- Whether what methods say of rollouts left out comes true: src/analysis/left_out.c, leave_one_out.c,
+-- Whether what methods say of rollouts left out comes true: src/analysis/left_out.c, src/estimators/leave_one_out.c,
 -- credit_sums.c, credit_check.c.
 
 CREATE FUNCTION stepadv.without_rollout(rollouts stepadv.rollout_group, rollout_id bigint) RETURNS stepadv.rollout_group

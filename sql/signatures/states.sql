@@ -5,25 +5,9 @@ CREATE FUNCTION stepadv_internal.state_accum(internal, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_state_accum';
 
-CREATE FUNCTION stepadv_internal.state_accum(internal, text, text) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
-AS 'MODULE_PATHNAME', 'stepadv_state_accum';
-
 CREATE FUNCTION stepadv_internal.state_accum(internal, text, text, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_state_accum';
-
-CREATE FUNCTION stepadv_internal.state_combine(internal, internal) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_state_combine';
-
-CREATE FUNCTION stepadv_internal.state_serialize(internal) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_state_serialize';
-
-CREATE FUNCTION stepadv_internal.state_deserialize(bytea, internal) RETURNS internal
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_state_deserialize';
 
 CREATE FUNCTION stepadv_internal.state_signature_final(internal) RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
@@ -35,68 +19,38 @@ AS 'MODULE_PATHNAME', 'stepadv_state_hash';
 
 COMMENT ON FUNCTION stepadv_internal.state_accum(internal, text) IS
 'transition function of state_signature and state_hash';
-COMMENT ON FUNCTION stepadv_internal.state_accum(internal, text, text) IS
-'transition function of state_signature and state_hash';
 COMMENT ON FUNCTION stepadv_internal.state_accum(internal, text, text, text) IS
 'transition function of state_signature and state_hash';
-COMMENT ON FUNCTION stepadv_internal.state_combine(internal, internal) IS
-'combine function of state_signature and state_hash';
-COMMENT ON FUNCTION stepadv_internal.state_serialize(internal) IS
-'serialization function of state_signature and state_hash';
-COMMENT ON FUNCTION stepadv_internal.state_deserialize(bytea, internal) IS
-'deserialization function of state_signature and state_hash';
 COMMENT ON FUNCTION stepadv_internal.state_signature_final(internal) IS 'final function of state_signature';
 COMMENT ON FUNCTION stepadv_internal.state_hash_final(internal) IS 'final function of state_hash';
 
 CREATE AGGREGATE stepadv.state_signature(action_signature text) (
 	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_signature_final,
-	FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize,
-	DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
-CREATE AGGREGATE stepadv.state_signature(action_signature text, flags text) (
-	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_signature_final,
-	FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize,
-	DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
+	FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 CREATE AGGREGATE stepadv.state_signature(action_signature text, flags text, views text) (
 	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_signature_final,
-	FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize,
-	DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
+	FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
 CREATE AGGREGATE stepadv.state_hash(action_signature text) (
 	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_hash_final,
-	FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize,
-	DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
-CREATE AGGREGATE stepadv.state_hash(action_signature text, flags text) (
-	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_hash_final,
-	FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize,
-	DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
+	FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 CREATE AGGREGATE stepadv.state_hash(action_signature text, flags text, views text) (
 	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_hash_final,
-	FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize,
-	DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
+	FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
 COMMENT ON AGGREGATE stepadv.state_signature(text) IS
 'readable record of everything done by the given actions (RTMC, section 4.2): path:op+op|path:op||flag=count, in '
 'any order; every effect of a call counts, failed edits change nothing. Over the rows BETWEEN UNBOUNDED '
 'PRECEDING AND 1 PRECEDING: the state in which each step was taken';
-COMMENT ON AGGREGATE stepadv.state_signature(text, text) IS
-'state_signature with flags => ''count'' (default), ''set'' (names without counts) or ''paper'' (with counts, '
-'and only think, test_ok and test_err: the flags of RTMC''s eq. 13; public ports of it keep other kinds, too)';
 COMMENT ON AGGREGATE stepadv.state_signature(text, text, text) IS
-'state_signature with flags, and views => ''range'' (default: each viewed range is an operation of its own) or '
+'state_signature with flags ''count'' (default), ''set'' (names without counts) or ''paper'' (of RTMC''s eq. 13: '
+'think, test_ok and test_err, with counts), and views ''range'' (default: each viewed range is an operation of its own) or '
 '''bucket'' (each 100 lines are)';
 COMMENT ON AGGREGATE stepadv.state_hash(text) IS
 '64-bit identity of state_signature of the same rows, in constant time per row; never NULL; no rows give '
 'signature_hash(''||'')';
-COMMENT ON AGGREGATE stepadv.state_hash(text, text) IS
-'state_hash with flags => ''count'' (default), ''set'' or ''paper'', as state_signature has them';
 COMMENT ON AGGREGATE stepadv.state_hash(text, text, text) IS
-'state_hash with flags, and views => ''range'' (default) or ''bucket''';
+'state_hash with flags and views, as state_signature has them';
 
 CREATE FUNCTION stepadv.validation_bonus(action_signature text, bonus float8, executions boolean DEFAULT false)
 RETURNS float8

@@ -13,91 +13,40 @@ COMMENT ON TYPE stepadv.token_lineage IS
 'is read by step_lineage';
 
 CREATE FUNCTION stepadv_internal.token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer,
-	prompt_token_ids integer[], response_token_ids integer[]) RETURNS internal
+	prompt_token_ids anyarray, response_token_ids anyarray) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, integer[], integer[]) IS
+COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, anyarray, anyarray) IS
 'part of token_lineage: one step more';
 
-CREATE FUNCTION stepadv_internal.token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer,
-	prompt_token_ids bigint[], response_token_ids bigint[]) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, bigint[], bigint[]) IS
-'part of token_lineage: one step more, with ids stored as bigint';
-
 CREATE FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, step_id bigint, rollout_id bigint,
-	step_no integer, prompt_token_ids integer[], response_token_ids integer[]) RETURNS internal
+	step_no integer, prompt_token_ids anyarray, response_token_ids anyarray) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_forgiving_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, integer[],
-	integer[]) IS
+COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, anyarray,
+	anyarray) IS
 'part of forgiving_token_lineage: one step more';
-
-CREATE FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, step_id bigint, rollout_id bigint,
-	step_no integer, prompt_token_ids bigint[], response_token_ids bigint[]) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_forgiving_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, bigint[],
-	bigint[]) IS
-'part of forgiving_token_lineage: one step more, with ids stored as bigint';
-
-CREATE FUNCTION stepadv_internal.token_lineage_combine(internal, internal) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_combine';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_combine(internal, internal) IS 'part of token_lineage: two states';
-
-CREATE FUNCTION stepadv_internal.token_lineage_serial(internal) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_serial';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_serial(internal) IS
-'part of token_lineage: a state for another process; error beyond 1 GB';
-
-CREATE FUNCTION stepadv_internal.token_lineage_deserial(bytea, internal) RETURNS internal
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_deserial';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_deserial(bytea, internal) IS
-'part of token_lineage: a state of another process';
 
 CREATE FUNCTION stepadv_internal.token_lineage_final(internal) RETURNS stepadv.token_lineage
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_final';
 COMMENT ON FUNCTION stepadv_internal.token_lineage_final(internal) IS 'part of token_lineage: the value';
 
-CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids integer[],
-	response_token_ids integer[]) (
+CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids anyarray,
+	response_token_ids anyarray) (
 	SFUNC = stepadv_internal.token_lineage_trans, STYPE = internal, SSPACE = 16384,
-	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.token_lineage_combine, SERIALFUNC = stepadv_internal.token_lineage_serial,
-	DESERIALFUNC = stepadv_internal.token_lineage_deserial, PARALLEL = SAFE
+	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE stepadv.token_lineage(bigint, bigint, integer, integer[], integer[]) IS
-'what the tokens of the steps of a group share, in any order of the rows: n_tokens, of prompt || response summed '
-'over steps, and n_unique_tokens, the nodes of the trie of them all: what is left with a prefix cache that '
+COMMENT ON AGGREGATE stepadv.token_lineage(bigint, bigint, integer, anyarray, anyarray) IS
+'what the tokens of the steps of a group share, integer[] or bigint[], in any order: n_tokens, of prompt || response '
+'summed over steps, and n_unique_tokens, the nodes of the trie of them all: what is left with a prefix cache that '
 'forgets nothing; steps by step_lineage; NULL tokens are not known';
 
-CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids bigint[],
-	response_token_ids bigint[]) (
-	SFUNC = stepadv_internal.token_lineage_trans, STYPE = internal, SSPACE = 16384,
-	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.token_lineage_combine, SERIALFUNC = stepadv_internal.token_lineage_serial,
-	DESERIALFUNC = stepadv_internal.token_lineage_deserial, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE stepadv.token_lineage(bigint, bigint, integer, bigint[], bigint[]) IS
-'the same of token ids stored as bigint; error also on an id beyond integer';
-
 CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollout_id bigint, step_no integer,
-	prompt_token_ids integer[], response_token_ids integer[]) (
+	prompt_token_ids anyarray, response_token_ids anyarray) (
 	SFUNC = stepadv_internal.forgiving_token_lineage_trans, STYPE = internal, SSPACE = 16384,
-	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.token_lineage_combine, SERIALFUNC = stepadv_internal.token_lineage_serial,
-	DESERIALFUNC = stepadv_internal.token_lineage_deserial, PARALLEL = SAFE
+	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, integer[], integer[]) IS
+COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, anyarray, anyarray) IS
 'token_lineage for views: what it refuses costs the rollout, of whose steps nothing is known then; rows without '
 'a rollout are none';
-
-CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollout_id bigint, step_no integer,
-	prompt_token_ids bigint[], response_token_ids bigint[]) (
-	SFUNC = stepadv_internal.forgiving_token_lineage_trans, STYPE = internal, SSPACE = 16384,
-	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.token_lineage_combine, SERIALFUNC = stepadv_internal.token_lineage_serial,
-	DESERIALFUNC = stepadv_internal.token_lineage_deserial, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, bigint[], bigint[]) IS
-'the same of token ids stored as bigint';
 
 CREATE FUNCTION stepadv.step_lineage(lineage stepadv.token_lineage)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_prompt_tokens integer, n_response_tokens integer,

@@ -27,9 +27,9 @@
 
 #include "aggregate.h"
 #include "analysis/credit_sums.h"
-#include "analysis/leave_one_out.h"
 #include "analysis/shuffle_outcomes.h"
 #include "arrays.h"
+#include "estimators/leave_one_out.h"
 #include "estimators/returns.h"
 
 PG_FUNCTION_INFO_V1(stepadv_shuffle_outcomes);

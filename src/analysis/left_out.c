@@ -7,7 +7,7 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "analysis/leave_one_out.h"
+#include "estimators/leave_one_out.h"
 #include "parameters.h"
 #include "rows.h"
 

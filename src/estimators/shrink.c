@@ -13,7 +13,7 @@
 #include "utils/memutils.h"
 
 #include "arrays.h"
-#include "analysis/leave_one_out.h"
+#include "estimators/leave_one_out.h"
 #include "estimators/shrink.h"
 
 #define PRIOR_ROLLOUTS 16

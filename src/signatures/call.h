@@ -6,7 +6,7 @@
 #define STEPADV_CALL_H
 
 #include "signatures/effect.h"
-#include "signatures/arguments.h"
+#include "signatures/call_arguments.h"
 #include "signatures/vocabulary.h"
 
 typedef enum CallResult

@@ -6,7 +6,7 @@
  * Knows nobody: patch.h, shell/script.h and call.h, which say what makes an effect,
  * build on it, and each on those before.
  *
- * The kernels over this header (effects.c, arguments.c, vocabulary.c, call.c, script.c,
+ * The kernels over this header (effects.c, call_arguments.c, vocabulary.c, call.c, script.c,
  * command*.c, shell*.c, render.c …) know nothing of the executor or the
  * catalogs, allocate with palloc, never raise an error because of what they
  * read, and are therefore fuzzed outside a server (test/fuzz).

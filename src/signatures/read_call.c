@@ -55,7 +55,7 @@ span_of_json(const JsonbValue *value)
 	return span_make(out.data, out.len);
 }
 
-/* The elements of an array as a list of words, see arguments.h. */
+/* The elements of an array as a list of words, see call_arguments.h. */
 static Span
 span_of_array(JsonbContainer *container)
 {

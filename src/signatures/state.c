@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -30,9 +29,6 @@
 #include "signatures/signature.h"
 
 PG_FUNCTION_INFO_V1(stepadv_state_accum);
-PG_FUNCTION_INFO_V1(stepadv_state_combine);
-PG_FUNCTION_INFO_V1(stepadv_state_serialize);
-PG_FUNCTION_INFO_V1(stepadv_state_deserialize);
 PG_FUNCTION_INFO_V1(stepadv_state_signature);
 PG_FUNCTION_INFO_V1(stepadv_state_hash);
 
@@ -79,7 +75,6 @@ typedef struct Record
 	MemoryContext context;
 	atoms_hash *atoms;
 	uint64		sum;			/* of the atoms' hashes */
-	bool		has_options;
 	FlagMode	flags;
 	bool		views_by_bucket;
 	StringInfoData path;
@@ -88,13 +83,15 @@ typedef struct Record
 } Record;
 
 static Record *
-record_make(MemoryContext context)
+record_make(MemoryContext context, FlagMode flags, bool views_by_bucket)
 {
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	Record	   *record = palloc0(sizeof(Record));
 
 	record->context = context;
 	record->atoms = atoms_create(context, 16, NULL);
+	record->flags = flags;
+	record->views_by_bucket = views_by_bucket;
 	initStringInfo(&record->path);
 	initStringInfo(&record->op);
 	initStringInfo(&record->key);
@@ -131,9 +128,9 @@ flag_hash(Record *record, const Atom *atom)
 	return hash_of_text(record->op.data, record->op.len);
 }
 
-/* Add an atom; the key is copied if it is new. */
+/* Add an operation on a file, or one more of a flag; the key is copied if it is new. */
 static void
-record_add(Record *record, Span key, int32 path_length, int64 count)
+record_add(Record *record, Span key, int32 path_length)
 {
 	bool		found;
 	Atom	   *atom = atoms_insert(record->atoms, key, &found);
@@ -145,13 +142,13 @@ record_add(Record *record, Span key, int32 path_length, int64 count)
 		atom->key = span_keep(key);
 		MemoryContextSwitchTo(caller);
 		atom->path_length = path_length;
-		atom->count = count;
+		atom->count = 1;
 		record->sum += path_length >= 0 ? hash_of_text(atom->key.data, atom->key.length) : flag_hash(record, atom);
 	}
-	else if (path_length < 0 && count > 0)
+	else if (path_length < 0)
 	{
 		record->sum -= flag_hash(record, atom);
-		atom->count += count;
+		atom->count++;
 		record->sum += flag_hash(record, atom);
 	}
 }
@@ -164,7 +161,7 @@ add_operation(Record *record, const char *op, int length)
 	appendBinaryStringInfo(&record->key, record->path.data, record->path.len);
 	appendStringInfoChar(&record->key, ':');
 	appendBinaryStringInfo(&record->key, op, length);
-	record_add(record, span_make(record->key.data, record->key.len), record->path.len, 0);
+	record_add(record, span_make(record->key.data, record->key.len), record->path.len);
 }
 
 /* V[a-b] as V[a], …, V[b]; false if it is nothing of the kind, or too long. */
@@ -192,9 +189,12 @@ add_buckets(Record *record)
 	return true;
 }
 
-static void
-read_options(FunctionCallInfo fcinfo, Record *record)
+/* The state of the rows so far, of flags and views as this row says. */
+static Record *
+record_of_row(FunctionCallInfo fcinfo)
 {
+	MemoryContext context = aggregate_context(fcinfo);
+	Record	   *record = PG_ARGISNULL(0) ? NULL : (Record *) PG_GETARG_POINTER(0);
 	FlagMode	flags = FLAGS_COUNT;
 	bool		views_by_bucket = false;
 
@@ -202,14 +202,13 @@ read_options(FunctionCallInfo fcinfo, Record *record)
 		flags = choice_of_text("flags", flag_modes, PG_GETARG_DATUM(2));
 	if (PG_NARGS() > 3 && !PG_ARGISNULL(3))
 		views_by_bucket = choice_of_text("views", CHOICE_LIST("range", "bucket"), PG_GETARG_DATUM(3)) == 1;
-	if (record->has_options &&
-		(record->flags != flags || record->views_by_bucket != views_by_bucket))
+	if (record == NULL)
+		return record_make(context, flags, views_by_bucket);
+	if (record->flags != flags || record->views_by_bucket != views_by_bucket)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("flags and views must be the same for all rows of a state")));
-	record->has_options = true;
-	record->flags = flags;
-	record->views_by_bucket = views_by_bucket;
+	return record;
 }
 
 /* Thoughts, and tests by their result: what the paper counts beside files. */
@@ -240,24 +239,20 @@ record_effect(Record *record, Span signature)
 			resetStringInfo(&record->key);
 			appendStringInfoChar(&record->key, '|');
 			appendBinaryStringInfo(&record->key, record->op.data, record->op.len);
-			record_add(record, span_make(record->key.data, record->key.len), -1, 1);
+			record_add(record, span_make(record->key.data, record->key.len), -1);
 			break;
 	}
 }
 
-/* state_accum(internal, action_signature text [, flags text [, views text]]) */
+/* state_accum(internal, action_signature text [, flags text, views text]) */
 Datum
 stepadv_state_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext context;
-	Record	   *record;
+	Record	   *record = record_of_row(fcinfo);
 	text	   *value;
 	Span		rest;
 	Span		effect;
 
-	context = aggregate_context(fcinfo);
-	record = PG_ARGISNULL(0) ? record_make(context) : (Record *) PG_GETARG_POINTER(0);
-	read_options(fcinfo, record);
 	/* A step without an action changes nothing. */
 	if (PG_ARGISNULL(1))
 		PG_RETURN_POINTER(record);
@@ -269,97 +264,6 @@ stepadv_state_accum(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		record_effect(record, effect);
 	}
-	PG_RETURN_POINTER(record);
-}
-
-Datum
-stepadv_state_combine(PG_FUNCTION_ARGS)
-{
-	MemoryContext context;
-	Record	   *left;
-	Record	   *right;
-	atoms_iterator iterator;
-	Atom	   *atom;
-
-	context = aggregate_context(fcinfo);
-	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_POINTER(PG_GETARG_POINTER(0));
-	}
-	left = PG_ARGISNULL(0) ? record_make(context) : (Record *) PG_GETARG_POINTER(0);
-	right = (Record *) PG_GETARG_POINTER(1);
-	if (left->has_options && right->has_options &&
-		(left->flags != right->flags || left->views_by_bucket != right->views_by_bucket))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("flags and views must be the same for all rows of a state")));
-	if (right->has_options)
-	{
-		left->has_options = true;
-		left->flags = right->flags;
-		left->views_by_bucket = right->views_by_bucket;
-	}
-	atoms_start_iterate(right->atoms, &iterator);
-	while ((atom = atoms_iterate(right->atoms, &iterator)) != NULL)
-		record_add(left, atom->key, atom->path_length, atom->count);
-	PG_RETURN_POINTER(left);
-}
-
-Datum
-stepadv_state_serialize(PG_FUNCTION_ARGS)
-{
-	Record	   *record = (Record *) PG_GETARG_POINTER(0);
-	StringInfoData out;
-	atoms_iterator iterator;
-	Atom	   *atom;
-
-	(void) aggregate_context(fcinfo);
-	pq_begintypsend(&out);
-	pq_sendbyte(&out, record->has_options);
-	pq_sendbyte(&out, record->flags);
-	pq_sendbyte(&out, record->views_by_bucket);
-	pq_sendint32(&out, record->atoms->members);
-	atoms_start_iterate(record->atoms, &iterator);
-	while ((atom = atoms_iterate(record->atoms, &iterator)) != NULL)
-	{
-		pq_sendint32(&out, atom->path_length);
-		pq_sendint64(&out, atom->count);
-		pq_sendint32(&out, atom->key.length);
-		pq_sendbytes(&out, atom->key.data, atom->key.length);
-	}
-	PG_RETURN_BYTEA_P(pq_endtypsend(&out));
-}
-
-Datum
-stepadv_state_deserialize(PG_FUNCTION_ARGS)
-{
-	MemoryContext context;
-	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
-	StringInfoData in;
-	Record	   *record;
-	uint32		n;
-
-	context = aggregate_context(fcinfo);
-	initStringInfo(&in);
-	appendBinaryStringInfo(&in, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
-	record = record_make(context);
-	record->has_options = pq_getmsgbyte(&in) != 0;
-	record->flags = pq_getmsgbyte(&in);
-	record->views_by_bucket = pq_getmsgbyte(&in) != 0;
-	for (n = pq_getmsgint(&in, 4); n > 0; n--)
-	{
-		int32		path_length = (int32) pq_getmsgint(&in, 4);
-		int64		count = pq_getmsgint64(&in);
-		int32		length = (int32) pq_getmsgint(&in, 4);
-
-		if (length < 0 || path_length > length)
-			elog(ERROR, "invalid serialized state");
-		record_add(record, span_make(pq_getmsgbytes(&in, length), length), path_length, count);
-	}
-	pq_getmsgend(&in);
-	pfree(in.data);
 	PG_RETURN_POINTER(record);
 }
 

@@ -14,6 +14,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "aggregate.h"
@@ -24,9 +25,6 @@
 
 PG_FUNCTION_INFO_V1(stepadv_token_lineage_trans);
 PG_FUNCTION_INFO_V1(stepadv_forgiving_token_lineage_trans);
-PG_FUNCTION_INFO_V1(stepadv_token_lineage_combine);
-PG_FUNCTION_INFO_V1(stepadv_token_lineage_serial);
-PG_FUNCTION_INFO_V1(stepadv_token_lineage_deserial);
 PG_FUNCTION_INFO_V1(stepadv_token_lineage_final);
 
 /* The columns of so many make a value of nearly 1 GB. */
@@ -126,6 +124,10 @@ insert_array(Lineage *lineage, const TokenStep *step, const char *name, ArrayTyp
 	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	const int32 *ids = (const int32 *) ARR_DATA_PTR(array);
 
+	if (ARR_ELEMTYPE(array) != INT4OID && ARR_ELEMTYPE(array) != INT8OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s must be integer[] or bigint[], not %s[]", name, format_type_be(ARR_ELEMTYPE(array)))));
 	if (ARR_NDIM(array) > 1)
 		return refuse_tokens(lineage, step, name, "have more than one dimension", ERRCODE_ARRAY_SUBSCRIPT_ERROR);
 	if (ARR_HASNULL(array) && array_contains_nulls(array))
@@ -218,112 +220,6 @@ Datum
 stepadv_forgiving_token_lineage_trans(PG_FUNCTION_ARGS)
 {
 	return add_row(fcinfo, true);
-}
-
-/* ----------
- * States of several processes
- * ----------
- */
-
-/* Keeps no pointer into the right state, which may be freed at any time. */
-Datum
-stepadv_token_lineage_combine(PG_FUNCTION_ARGS)
-{
-	MemoryContext context = aggregate_context(fcinfo);
-	Lineage    *lineage = PG_ARGISNULL(0) ? NULL : (Lineage *) PG_GETARG_POINTER(0);
-	const Lineage *other;
-	uint32	   *nodes;
-
-	if (PG_ARGISNULL(1))
-	{
-		if (lineage == NULL)
-			PG_RETURN_NULL();
-		PG_RETURN_POINTER(lineage);
-	}
-	other = (const Lineage *) PG_GETARG_POINTER(1);
-	if (lineage == NULL)
-		lineage = make_lineage(context, other->forgiving);
-	nodes = ALLOCATE_ARRAY(uint32, other->trie.n_nodes);
-	trie_merge(&lineage->trie, &other->trie, nodes);
-	for (uint32 s = 0; s < other->n_steps; s++)
-	{
-		TokenStep  *step = add_step(lineage);
-
-		*step = other->steps[s];
-		step->node = nodes[step->node];
-	}
-	pfree(nodes);
-	PG_RETURN_POINTER(lineage);
-}
-
-/* What goes from one process to another: counts, then the arrays as they are. */
-typedef struct LineageHeader
-{
-	uint32		n_steps;
-	uint32		n_nodes;
-	uint64		n_tokens;
-	bool		forgiving;
-} LineageHeader;
-
-Datum
-stepadv_token_lineage_serial(PG_FUNCTION_ARGS)
-{
-	const Lineage *lineage = (const Lineage *) PG_GETARG_POINTER(0);
-	const TokenTrie *trie = &lineage->trie;
-	LineageHeader header;
-	Size		size = VARHDRSZ + sizeof(header) + lineage->n_steps * sizeof(TokenStep) + trie->n_nodes * sizeof(TrieNode) + trie->n_tokens * sizeof(int32);
-	bytea	   *bytes;
-	char	   *to;
-
-	(void) aggregate_context(fcinfo);
-	if (!AllocSizeIsValid(size))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the tokens of a group are more than 1 GB, too much for one parallel process to give to another"),
-				 errhint("SET max_parallel_workers_per_gather = 0; then the group is read by one process.")));
-	memset(&header, 0, sizeof(header));
-	header.n_steps = lineage->n_steps;
-	header.n_nodes = trie->n_nodes;
-	header.n_tokens = trie->n_tokens;
-	header.forgiving = lineage->forgiving;
-	bytes = palloc(size);
-	SET_VARSIZE(bytes, size);
-	to = VARDATA(bytes);
-	memcpy(to, &header, sizeof(header));
-	to += sizeof(header);
-	memcpy(to, lineage->steps, lineage->n_steps * sizeof(TokenStep));
-	to += lineage->n_steps * sizeof(TokenStep);
-	memcpy(to, trie->nodes, trie->n_nodes * sizeof(TrieNode));
-	to += trie->n_nodes * sizeof(TrieNode);
-	memcpy(to, trie->tokens, trie->n_tokens * sizeof(int32));
-	PG_RETURN_BYTEA_P(bytes);
-}
-
-/* To be read by combine, and nothing be added to. */
-Datum
-stepadv_token_lineage_deserial(PG_FUNCTION_ARGS)
-{
-	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
-	const char *from = VARDATA_ANY(bytes);
-	LineageHeader header;
-	Lineage    *lineage = palloc0(sizeof(Lineage));
-
-	(void) aggregate_context(fcinfo);
-	memcpy(&header, from, sizeof(header));
-	from += sizeof(header);
-	lineage->n_steps = header.n_steps;
-	lineage->trie.n_nodes = header.n_nodes;
-	lineage->trie.n_tokens = header.n_tokens;
-	lineage->forgiving = header.forgiving;
-	lineage->steps = ALLOCATE_ARRAY(TokenStep, header.n_steps);
-	memcpy(lineage->steps, from, header.n_steps * sizeof(TokenStep));
-	from += header.n_steps * sizeof(TokenStep);
-	lineage->trie.nodes = ALLOCATE_ARRAY(TrieNode, header.n_nodes);
-	memcpy(lineage->trie.nodes, from, header.n_nodes * sizeof(TrieNode));
-	from += header.n_nodes * sizeof(TrieNode);
-	lineage->trie.tokens = ALLOCATE_ARRAY(int32, header.n_tokens);
-	memcpy(lineage->trie.tokens, from, header.n_tokens * sizeof(int32));
-	PG_RETURN_POINTER(lineage);
 }
 
 /* ----------

@@ -108,7 +108,7 @@ common_prefix(const int32 *one, const int32 *other, uint32 n)
 }
 
 /* Make a node of where an insertion stands: of the end of what it passed of the edge. */
-uint32
+static uint32
 trie_end(TokenTrie *trie, TriePlace *place)
 {
 	uint32		below = place->node;
@@ -140,7 +140,7 @@ add_leaf(TokenTrie *trie, TriePlace *place, Child *child, const int32 *tokens, u
 }
 
 /* Go on inserting a sequence, from the place where its tokens before these end. */
-void
+static void
 trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
 {
 	while (n > 0)
@@ -240,31 +240,4 @@ trie_shared_depth(const TokenTrie *trie, uint32 one, uint32 other)
 		else
 			other = trie->nodes[other].parent;
 	return trie->nodes[one].depth;
-}
-
-/* Insert all that another trie has; nodes: by node of the other the one in which it ends here. */
-void
-trie_merge(TokenTrie *trie, const TokenTrie *other, uint32 *nodes)
-{
-	uint32	   *path = ALLOCATE_ARRAY(uint32, other->n_nodes);
-
-	/* The root is known, and node 0 stands for not known of others: none of these ends in the root. */
-	memset(nodes, 0, other->n_nodes * sizeof(uint32));
-	for (uint32 i = 1; i < other->n_nodes; i++)
-	{
-		uint32		n_path = 0;
-
-		CHECK_FOR_INTERRUPTS();
-		for (uint32 node = i; node != TRIE_ROOT && nodes[node] == TRIE_ROOT; node = other->nodes[node].parent)
-			path[n_path++] = node;
-		while (n_path-- > 0)
-		{
-			uint32		node = path[n_path];
-			TriePlace	place = {.node = nodes[other->nodes[node].parent]};
-
-			trie_insert(trie, &place, other->tokens + other->nodes[node].start, edge_length(other, node));
-			nodes[node] = trie_end(trie, &place);
-		}
-	}
-	pfree(path);
 }

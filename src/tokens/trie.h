@@ -53,10 +53,7 @@ extern void trie_init(TokenTrie *trie, MemoryContext context);
 extern void trie_begin_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n);
 extern void trie_continue_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n);
 extern uint32 trie_end_sequence(TokenTrie *trie, TriePlace *place);
-extern void trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n);
-extern uint32 trie_end(TokenTrie *trie, TriePlace *place);
 extern uint32 trie_shared_depth(const TokenTrie *trie, uint32 one, uint32 other);
-extern void trie_merge(TokenTrie *trie, const TokenTrie *other, uint32 *nodes);
 
 static inline uint32
 edge_length(const TokenTrie *trie, uint32 node)

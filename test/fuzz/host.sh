@@ -35,7 +35,7 @@ links -fsanitize=fuzzer || need "libFuzzer, which $clang does not find (package 
 links -fsanitize=fuzzer,address,undefined || need "the address and undefined-behaviour sanitizers, which $clang does not find (package libclang-rt-dev)"
 echo '#include <xxhash.h>' | "$clang" -E -x c - >/dev/null 2>&1 || need "xxhash.h (package libxxhash-dev)"
 
-kernels="arguments call effects observation patch render sequence_matcher signature vocabulary \
+kernels="call call_arguments effects observation patch render sequence_matcher signature vocabulary \
 	shell/blocks shell/command shell/command_build shell/command_file shell/command_git \
 	shell/command_run shell/command_search shell/command_swe shell/command_view \
 	shell/line_range shell/operands shell/outcome shell/pipeline shell/programs shell/script shell/shell \

@@ -242,7 +242,7 @@ CREATE TABLE att_made AS SELECT s.*, stepadv.action_signature(s.tool, s.args::js
 	string_agg(s.act, ' ') OVER (w ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS last_1, string_agg(s.act, ' ') OVER (w ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) AS last_2,
 	string_agg(s.act, ' ') OVER (w ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) AS last_3, string_agg(s.st::text, ' ') OVER (w ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS last_observed,
 	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok)) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS state_signature,
-	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok), 'set') FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS state_set,
+	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok), 'set', 'range') FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS state_set,
 	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok)) FROM att_calls p WHERE p.traj = s.traj AND p.n <= s.n) AS next_signature,
 	(SELECT string_agg(stepadv.action_signature(p.tool, p.args::jsonb, p.ok), ' ' ORDER BY p.n) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS signatures
 FROM att_calls s WHERE s.n IS NOT NULL WINDOW w AS (PARTITION BY s.traj ORDER BY s.n);

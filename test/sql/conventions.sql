@@ -49,7 +49,7 @@ SELECT count(*) > 5 AS attached FROM attach('s', '{task}', 'rollout', 'no', rewa
 SELECT count(DISTINCT v.state) = count(DISTINCT w.paper) AND count(DISTINCT v.state) = count(DISTINCT (v.state, w.paper)) AS as_paper, count(DISTINCT w.paper) < count(DISTINCT w.count) AS coarser,
 	bool_and(w.paper !~ '\|\|.*(exec|install|fileop|finish|search|other|test=)') AS nothing_else
 FROM p_values, steps(rollouts) v JOIN (
-	SELECT id AS step_id, state_signature(action_signature(tool, args, ok), 'paper') OVER w AS paper, state_signature(action_signature(tool, args, ok)) OVER w AS count
+	SELECT id AS step_id, state_signature(action_signature(tool, args, ok), 'paper', 'range') OVER w AS paper, state_signature(action_signature(tool, args, ok)) OVER w AS count
 	FROM s WINDOW w AS (PARTITION BY rollout ORDER BY no ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) w USING (step_id);
 
 DROP SCHEMA conventions CASCADE;

@@ -23,7 +23,7 @@ FROM unnest('{fileop:rm@x,fileop@x,fileop:stash,install:remove@x,install@x,view:
 SELECT state_signature(a) FROM unnest(ARRAY['modify:replace:a3f2@a:error', 'create@b:error', 'view:full@c:error', 'install@d:error', 'fileop@e:error', NULL]) a;
 
 -- A whole record: sorted by path, then operation; sets on files, counts on flags.
-SELECT state_signature(a), state_signature(a, 'set') AS flags_as_set, state_signature(a, 'count', 'bucket') AS views_by_bucket
+SELECT state_signature(a), state_signature(a, 'set', 'range') AS flags_as_set, state_signature(a, 'count', 'bucket') AS views_by_bucket
 FROM unnest(ARRAY['think', 'view:full@b.py', 'view:partial[1-3]@a.py', 'view:partial[2]@a.py', 'view:full@b.py', 'test@all:error', 'modify:replace:00ff@a.py',
 	'test@all:error', 'view:partial[5-]@a.py', 'think', 'test@all:ok', 'search@Z', 'view:full@a']) a;
 
@@ -42,7 +42,7 @@ CREATE FUNCTION hash_of_atoms(atoms text[]) RETURNS bigint LANGUAGE sql IMMUTABL
 	FROM (SELECT mod(mod(sum(stepadv.signature_hash(a)::numeric), 18446744073709551616) + 18446744073709551616, 18446744073709551616) h
 		  FROM unnest('{||}'::text[] || atoms) a) s $$;
 SELECT state_hash(a) = hash_of_atoms('{a:Vf,a:M:0001,b:C,|think=2,|test_ok=1}') AS counts,
-       state_hash(a, 'set') = hash_of_atoms('{a:Vf,a:M:0001,b:C,|think,|test_ok}') AS set
+       state_hash(a, 'set', 'range') = hash_of_atoms('{a:Vf,a:M:0001,b:C,|think,|test_ok}') AS set
 FROM unnest('{view:full@a,think,modify:replace:0001@a,create@b,think,test@x:ok,view:full@a}'::text[]) a;
 
 -- Random histories: 20,000 steps of 2,000 rollouts over few actions, so that many states meet.
@@ -53,7 +53,7 @@ FROM generate_series(1, 2000) rollout, generate_series(1, 10) step;
 
 CREATE TEMP TABLE states AS
 SELECT rollout, step, state_signature(action) OVER w AS s, state_hash(action) OVER w AS h,
-       state_signature(action, 'set') OVER w AS s_set, state_hash(action, 'set') OVER w AS h_set,
+       state_signature(action, 'set', 'range') OVER w AS s_set, state_hash(action, 'set', 'range') OVER w AS h_set,
        state_signature(action, 'set', 'bucket') OVER w AS s_bucket, state_hash(action, 'set', 'bucket') OVER w AS h_bucket
 FROM steps
 WINDOW w AS (PARTITION BY rollout ORDER BY step ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING);
@@ -102,32 +102,19 @@ rendered AS (
 SELECT count(*) AS rollouts, count(*) FILTER (WHERE r.s = x.s) AS equal
 FROM rendered r JOIN (SELECT rollout, state_signature(action) s FROM steps GROUP BY rollout) x USING (rollout);
 
--- Parallel: partial states are serialised and combined.
-CREATE TABLE state_steps AS SELECT * FROM steps;
-ALTER TABLE state_steps SET (parallel_workers = 2);
-ANALYZE state_steps;
-CREATE TEMP TABLE serial AS SELECT state_signature(action) s, state_hash(action) h, state_signature(action, 'set', 'bucket') b, state_signature(action, 'paper') p FROM state_steps;
-SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
-SELECT s = (SELECT state_signature(action) FROM state_steps) AS signature, h = (SELECT state_hash(action) FROM state_steps) AS hash,
-       b = (SELECT state_signature(action, 'set', 'bucket') FROM state_steps) AS bucket,
-       p = (SELECT state_signature(action, 'paper') FROM state_steps) AS paper FROM serial;
-SELECT state_signature(action), state_hash(action) = signature_hash('||') AS root FROM state_steps WHERE rollout < 0;
-RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
-DROP TABLE state_steps;
-
 -- Texts that are no signatures count as flags and cannot be taken for parts of a state.
 SELECT state_signature(a) FROM unnest(ARRAY['', '@', ':', 'a|b', 'a+b', 'view:full@', 'view:full@x|y:Vf', 'view:partial[1|2]@z', 'modify:replace:a+b@z', 'think:ok', '||']) a;
 
 -- flags => 'paper': files as ever, of the flags those of equation 13, with their counts: thoughts and tests by result. The hash is of the same atoms.
 WITH a(a) AS (SELECT unnest('{think,think:ok,test@a.py:ok,test@b.py:ok,test@all:error,test@all,execute@x:ok,execute@x,install@p,fileop:rm@q,search,view,finish,other:t,view:full@a,create@b,NULL}'::text[]))
-SELECT state_signature(a), state_signature(a, 'paper') AS paper, state_signature(a, 'paper', 'bucket') = state_signature(a, 'paper') AS bucket,
-       state_hash(a, 'paper') = hash_of_atoms('{a:Vf,b:C,|think=2,|test_ok=2,|test_err=1}') AS hash FROM a;
-SELECT state_signature(a, 'paper') AS nothing, state_hash(a, 'paper') = signature_hash('||') AS root FROM unnest('{finish,install@p,execute@x:ok}'::text[]) a;
+SELECT state_signature(a), state_signature(a, 'paper', 'range') AS paper, state_signature(a, 'paper', 'bucket') = state_signature(a, 'paper', 'range') AS bucket,
+       state_hash(a, 'paper', 'range') = hash_of_atoms('{a:Vf,b:C,|think=2,|test_ok=2,|test_err=1}') AS hash FROM a;
+SELECT state_signature(a, 'paper', 'range') AS nothing, state_hash(a, 'paper', 'range') = signature_hash('||') AS root FROM unnest('{finish,install@p,execute@x:ok}'::text[]) a;
 
 -- Options.
-SELECT state_signature(a, 'counts') FROM unnest('{think}'::text[]) a;
+SELECT state_signature(a, 'counts', 'range') FROM unnest('{think}'::text[]) a;
 SELECT state_hash(a, 'set', 'lines') FROM unnest('{think}'::text[]) a;
-SELECT state_hash(a, CASE a WHEN 'think' THEN 'set' ELSE 'count' END) FROM unnest('{think,finish}'::text[]) a;
+SELECT state_hash(a, CASE a WHEN 'think' THEN 'set' ELSE 'count' END, 'range') FROM unnest('{think,finish}'::text[]) a;
 SELECT state_hash(a, NULL, NULL) = state_hash(a) AS null_is_default FROM unnest('{think,finish}'::text[]) a;
 
 -- validation_bonus: the case of equation 12, options, and failed changes.

@@ -47,7 +47,7 @@ my ($findings, $rows) = $hostile->try(@statements);
 show_findings($findings);
 is(scalar(grep { $_->{said} =~ /process ended/ } @$findings), 0, 'no call ends the server');
 is(scalar(grep { $_->{said} !~ /process ended/ } @$findings), 0, 'no error is an internal one, or of memory, or of time');
-cmp_ok(scalar keys %$rows, '>', 1000, 'many are answered');
+cmp_ok(scalar keys %$rows, '>', 800, 'many are answered');
 my @told = grep { /271828|top secret|secret state/ } values %$rows;
 is(scalar(@told), 0, 'none with what the caller may not read') or diag(map { substr($_, 0, 500) . "\n" } @told);
 

@@ -24,7 +24,7 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "analysis/leave_one_out.h"
+#include "estimators/leave_one_out.h"
 #include "estimators/returns.h"
 #include "estimators/values/bellman.h"
 #include "hash.h"

@@ -1,5 +1,5 @@
 /*
- * arguments.c
+ * call_arguments.c
  *		Reading the arguments of a tool call from a text.
  *
  * PostgreSQL's own JSON parser raises errors for what is no JSON, and takes
@@ -10,7 +10,7 @@
 
 #include "miscadmin.h"
 
-#include "signatures/arguments.h"
+#include "signatures/call_arguments.h"
 
 typedef struct Json
 {
@@ -268,7 +268,7 @@ read_value(Json *json, Span *value, bool *is_string)
 	return read_bare(json, value);
 }
 
-/* The elements of an array as a list of words, see arguments.h. */
+/* The elements of an array as a list of words, see call_arguments.h. */
 static Span
 flatten_array(Span array, bool utf8)
 {

@@ -1,5 +1,5 @@
 /*
- * arguments.h
+ * call_arguments.h
  *		The arguments of a tool call as names and texts.
  *
  * Scaffolds store them as an object, as a text that holds JSON, or as a text
@@ -8,8 +8,8 @@
  * itself, an array its elements with blanks between them (strings quoted for a
  * shell, so that ["bash","-lc","ls | wc"] is a command), an object its JSON.
  */
-#ifndef STEPADV_ARGUMENTS_H
-#define STEPADV_ARGUMENTS_H
+#ifndef STEPADV_CALL_ARGUMENTS_H
+#define STEPADV_CALL_ARGUMENTS_H
 
 #include "lib/stringinfo.h"
 #include "span.h"
@@ -36,4 +36,4 @@ extern void arguments_add(Arguments *arguments, Span name, Span value);
 extern void arguments_add_quoted(StringInfo list, Span element);
 extern void arguments_read_text(Arguments *arguments, Span text);
 
-#endif							/* STEPADV_ARGUMENTS_H */
+#endif							/* STEPADV_CALL_ARGUMENTS_H */
