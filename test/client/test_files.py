@@ -350,13 +350,16 @@ class AtOnce(Case):
 
     def test_lost(self):
         """a connection that is lost is said, and nothing is there by half"""
-        path = self.write("lost.json", "[" + ",".join(chat("l", i, "x") for i in range(50)) + "]")
-        with psycopg.connect() as lock:
-            lock.execute("LOCK TABLE t.rollouts IN SHARE MODE")
-            lost = self.start(path)
-            self.assertTrue(self.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'stepadv import' AND wait_event_type = 'Lock'"))
-            self.value("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'stepadv import'")
-            out, err = lost.communicate(timeout=30)
-        self.assertEqual(lost.returncode, 2, out + err)
-        self.assertRegex(err, "^stepadv import: the connection failed: ")
-        self.assertEqual(self.rows(), "0|0")
+        for name in "ab":
+            self.write(f"lost/{name}.json", "[" + ",".join(chat(f"l{name}", i, "x") for i in range(50)) + "]")
+        busy = "FROM pg_stat_activity WHERE application_name = 'stepadv import' AND wait_event_type = 'Lock'"
+        for jobs in (1, 2):
+            with psycopg.connect() as lock:
+                lock.execute("LOCK TABLE t.rollouts IN SHARE MODE")
+                lost = self.start("-J", jobs, self.folder / "lost")
+                self.assertTrue(self.wait_for(f"SELECT count(*) >= {jobs} {busy}"))
+                self.value(f"SELECT count(pg_terminate_backend(pid)) {busy}")
+                out, err = lost.communicate(timeout=30)
+            self.assertEqual(lost.returncode, 2, out + err)
+            self.assertRegex(err, "^stepadv import: the connection failed: ")
+            self.assertEqual(self.rows(), "0|0")

@@ -349,15 +349,10 @@ def start(make: Callable[[], Loader]) -> None:
     signal.signal(signal.SIGTERM, stop)
 
 
-def work(file: File) -> Result | str:
+def work(file: File) -> Result:
     global loader
-    try:
-        loader = loader or make_loader()  # type: ignore[misc]
-        return loader.load(file)
-    except Failed as failure:
-        return str(failure)
-    except psycopg.Error as error:
-        return f"the connection failed: {words_of(error)}"
+    loader = loader or make_loader()  # type: ignore[misc]
+    return loader.load(file)
 
 
 def load_at_once(
@@ -374,12 +369,9 @@ def load_at_once(
         waiting = {pool.submit(work, file): file for file in files}
         try:
             for future in as_completed(waiting):
-                result = future.result()
-                if isinstance(result, str):
-                    raise Failed(result)
-                done(waiting[future], result)
+                done(waiting[future], future.result())
         except BrokenProcessPool:
             raise Failed("a process that loaded files has gone") from None
-        except Failed:
+        except (Failed, psycopg.Error):
             pool.shutdown(wait=False, cancel_futures=True)
             raise
