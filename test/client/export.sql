@@ -91,8 +91,8 @@ INSERT INTO texts.steps (group_id, rollout_id, step_no, observation, action, arg
 	('g', 'b', 0, '', NULL, 'null', 1, 2, NULL, NULL, NULL, NULL),
 	('g', 'b', 1, '\N', '\\', '[]', 3, 2, '{}', '{}', '{}', '{}'),
 	('g', 'c', 0, 'not judged', 'no row', NULL, 1, 1, NULL, '{1}', '{t}', NULL);
-CREATE TABLE tr.tokens (task text, rollout_id integer, step_no integer, step_id integer, advantage real, "select ""%s" text);
-INSERT INTO tr.tokens VALUES ('t', 2, 1, 1, 0.5, 'b'), ('t', 10, 0, 2, -0.5, 'c'), ('t', 2, 0, 3, 0.25, 'a'), ('s', 1, 0, 4, 0, 'd');
+CREATE TABLE tr.tokens (task text, rollout_id integer, step_no integer, step_id integer, advantage real, "select ""%s" text, response_token_ids integer[], response_mask integer[]);
+INSERT INTO tr.tokens VALUES ('t', 2, 1, 1, 0.5, 'b', '{7,8,9}', '{0,1,1}'), ('t', 10, 0, 2, -0.5, 'c', '{7,8}', NULL), ('t', 2, 0, 3, 0.25, 'a', NULL, NULL), ('s', 1, 0, 4, 0, 'd', '{}', '{}');
 
 -- Names made to break out.
 CREATE SCHEMA "my schema; --";

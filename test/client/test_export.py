@@ -157,6 +157,7 @@ class ExportTest(Case):
     def test_order(self) -> None:
         """steps: numbers are ordered as numbers, names are names"""
         lines = self.lines("tr.tokens", "steps", "--group-by", "task", "--columns", 'select "%s,step_no')
+        self.assertEqual([x["advantages"] for x in lines], [[], None, [0, 0.5, 0.5], [-0.5] * 2], "on the tokens of the mask, or on all")
         self.assertEqual([(x["step_id"], x['select "%s']) for x in lines], [(4, "d"), (3, "a"), (1, "b"), (2, "c")])
 
     def test_names(self) -> None:

@@ -78,7 +78,7 @@ class Lines:
 
     def per_token(self) -> dict[str, str]:
         """The advantage on each token of the mask, or on all."""
-        mask = "s.response_mask" if "response_mask" in self.columns else "NULL"
+        mask = "s.response_mask::boolean[]" if "response_mask" in self.columns else "NULL::boolean[]"
         if "response_token_ids" not in self.columns:
             return {}
         length = "cardinality(s.response_token_ids)"
@@ -168,7 +168,7 @@ def verl(lines: Lines) -> Iterator[str]:
     names = lines.options.columns
     names = [*lines.keys, *OF_A_STEP, "advantage"] if names is None else names
     lines.refuse("index", "split")
-    mask = "s.response_mask::integer[]" if "response_mask" in columns else "NULL::integer[]"
+    mask = "s.response_mask::boolean[]::integer[]" if "response_mask" in columns else "NULL::integer[]"
     tokens = {
         "prompt_ids": "s.prompt_token_ids",
         "response_ids": "s.response_token_ids",
