@@ -79,9 +79,9 @@ AS $$
 	SELECT c, false FROM unnest('{
 		rollout_id, policy_step, model, outcome, success, truncated, channel, curation, started_at,
 		ended_at, tags, metadata, step_id, step_no, turn, observation, action, tool, args, ok, next_observation,
-		state, action_hash, next_state, reward, turn_reward, value, cost, prompt_token_ids, response_token_ids,
-		response_mask, rollout_logprobs, policy_logprobs, ref_logprobs, tableoid, ctid, xmin, xmax, cmin,
-		cmax}'::text[]) c
+		state, action_hash, next_state, coarse_state, reward, turn_reward, value, cost, logp, prompt_token_ids,
+		response_token_ids, response_mask, rollout_logprobs, policy_logprobs, ref_logprobs, tableoid, ctid, xmin,
+		xmax, cmin, cmax}'::text[]) c
 $$;
 COMMENT ON FUNCTION stepadv_internal.table_columns() IS
 'part of create_tables: columns of its tables, and whether they can be the group''s';
@@ -161,10 +161,12 @@ AS $ddl$
 			state bigint,
 			action_hash bigint,
 			next_state bigint,
+			coarse_state bigint,
 			reward float8 CHECK (reward > '-Infinity' AND reward < 'Infinity'),
 			turn_reward float8 CHECK (turn_reward > '-Infinity' AND turn_reward < 'Infinity'),
 			value float8 CHECK (value > '-Infinity' AND value < 'Infinity'),
 			cost float8 CHECK (cost > 0 AND cost < 'Infinity'),
+			logp float8 CHECK (logp > '-Infinity' AND logp <= 0),
 			prompt_token_ids integer[],
 			response_token_ids integer[],
 			response_mask boolean[] CHECK (cardinality(response_mask) = cardinality(response_token_ids)),
@@ -216,11 +218,15 @@ AS $ddl$
 			'call, or of the text; NULL: like no other';
 		COMMENT ON COLUMN %1$I.steps.next_state IS
 			'identity of the state after the action; where it is not given, that of next_observation';
+		COMMENT ON COLUMN %1$I.steps.coarse_state IS 'identity of what the state is part of, for k of rtmc and '
+			'batch_td';
 		COMMENT ON COLUMN %1$I.steps.reward IS 'reward of the step alone; see the view rollout_rows for whether it '
 			'counts';
 		COMMENT ON COLUMN %1$I.steps.turn_reward IS 'turn-level reward, for mt_grpo and mt_rloo';
 		COMMENT ON COLUMN %1$I.steps.value IS 'the critic''s V(state), for gae';
 		COMMENT ON COLUMN %1$I.steps.cost IS 'cost of the step as an edge, for graphgpo; NULL: 1';
+		COMMENT ON COLUMN %1$I.steps.logp IS 'log-probability of the action by the policy that acted, for weights of '
+			'batch_td';
 		COMMENT ON COLUMN %1$I.steps.prompt_token_ids IS 'the step''s prompt as the policy saw it';
 		COMMENT ON COLUMN %1$I.steps.response_token_ids IS 'what the policy generated';
 		COMMENT ON COLUMN %1$I.steps.response_mask IS 'which response tokens are trained on; as long as '
@@ -260,7 +266,7 @@ BEGIN
 			CASE WHEN k.of_rollout THEN %3$s ELSE %2$s END AS reward, CASE WHEN k.of_rollout
 				THEN r.success END AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
 			CASE WHEN k.of_rollout THEN r.truncated END AS truncated, CASE WHEN k.of_rollout
-				THEN r.policy_step END AS policy_step
+				THEN r.policy_step END AS policy_step, s.coarse_state, s.logp
 		FROM %1$I.rollouts r CROSS JOIN (VALUES (true), (false)) k(of_rollout)
 		LEFT JOIN %1$I.steps s ON %7$s AND s.rollout_id = r.rollout_id AND NOT k.of_rollout
 		WHERE k.of_rollout OR s.step_no IS NOT NULL
@@ -268,12 +274,12 @@ BEGIN
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
 			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
-				NULL::boolean AS truncated, NULL::bigint AS policy_step
+				NULL::boolean AS truncated, NULL::bigint AS policy_step, s.coarse_state, s.logp
 		FROM %1$I.steps s
 		UNION ALL
 		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
 			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean,
-				NULL::integer, r.truncated, r.policy_step
+				NULL::integer, r.truncated, r.policy_step, NULL::bigint, NULL::float8
 		FROM %1$I.rollouts r
 		$$ END, make_rollout_rows.schema, step_reward, outcome_reward,
 		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)'
@@ -487,7 +493,8 @@ BEGIN
 		action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END,
 			reward => 'reward'::text,
 		columns => '{
-			"step_id": "step_id", "success": "success", "next_state": "next_state", "value": "value",
+			"step_id": "step_id", "success": "success", "next_state": "next_state",
+			"coarse_state": "coarse_state", "logp": "logp", "value": "value",
 			"turn_reward": "turn_reward", "cost": "cost", "turn": "turn", "tool": "tool", "args": "args", "ok": "ok",
 			"category": "tool", "truncated": "truncated", "logp_new": "policy_logprobs",
 			"logp_old": "rollout_logprobs", "logp_ref": "ref_logprobs", "token_mask": "response_mask",

@@ -89,6 +89,20 @@ def _named(columns: list[str], names: tuple[str, ...]) -> str | None:
     return next((name for name in names if name in columns), None)
 
 
+def hidden_tasks(source: Source) -> tuple[int, int]:
+    """Tasks with groups enough for state_check, at most 64 each, and those whose states hide something."""
+    task = _named(source.key, TASK_NAMES)
+    value = next((name for name, kind in source.columns("values").items() if kind.endswith("rollout_group")), None)
+    if task is None or value is None:
+        return 0, 0
+    row = source.connection.execute(sql.SQL(
+        "SELECT count(*), count(*) FILTER (WHERE y.p * y.n < 0.05) FROM (SELECT count(*) OVER () AS n,"
+        " (SELECT min(c.p) FROM stepadv.state_check(x.groups) c) AS p FROM (SELECT (array_agg(v.{}))[1:64] AS groups"
+        " FROM {} v GROUP BY v.{} HAVING count(*) >= 16) x) y"
+    ).format(sql.Identifier(value), source.view("values"), sql.Identifier(task))).fetchone()
+    return row or (0, 0)
+
+
 def groups(source: Source) -> list[Group]:
     """All groups, those first from which most is to be learned."""
     columns = source.columns("groups")
