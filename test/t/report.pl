@@ -71,14 +71,14 @@ ok($ok, 'names that need quotes') or diag($err);
 # A corridor where a key is taken: of one task the state says who has it, of the other it does not.
 $node->safe_psql('postgres', q(
 	CREATE TABLE corridor AS
-	WITH act AS (SELECT task, i, n, get_byte(decode(md5(format('%s %s', i, n)), 'hex'), 0) % 16 AS luck FROM unnest('{seen,unseen}'::text[]) task, generate_series(0, 127) i, generate_series(0, 3) n),
+	WITH act AS (SELECT task, i, n, get_byte(decode(md5(format('%s %s %s', task, i, n)), 'hex'), 0) % 16 AS luck FROM unnest('{seen,unseen}'::text[]) task, generate_series(0, 127) i, generate_series(0, 3) n),
 	key AS (SELECT *, coalesce(bool_or(luck < 5) OVER (PARTITION BY task, i ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), false) AS has FROM act)
 	SELECT task, i / 8 AS policy_version, i AS rollout_id, n AS step_no, concat(n < 3, CASE task WHEN 'seen' THEN has END) AS state,
 		CASE WHEN n = 3 THEN 'open' WHEN luck < 5 THEN 'take' ELSE 'look' END AS action, CASE WHEN n = 3 THEN (luck < CASE WHEN has THEN 13 ELSE 4 END)::integer END AS reward FROM key;
 	SELECT count(*) FROM stepadv.attach('corridor', '{task,policy_version}', 'rollout_id', 'step_no', 'state', 'action', 'reward', views => '{compare,groups,rollouts,values,batch_td}')));
 ($ok, $err) = report('-o', "$dir/corridor", '--schema', 'public', '--prefix', 'corridor', '--groups', '1');
 ok($ok, 'another attachment') or diag($err);
-like(join('', map { slurp_file($_) } glob("$dir/corridor/* $dir/corridor/*/*")), qr/In 1 of 2 tasks with 16 groups or more the state hides something/, 'where states hide something, it says so');
+ok(grep({ -f && slurp_file($_) =~ /In 1 of 2 tasks with 16 groups or more the state hides something/ } glob("$dir/corridor/* $dir/corridor/*/*")), 'where states hide something, it says so');
 
 my $program = Browser::installed();
 if (!$program)
