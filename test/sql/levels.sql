@@ -22,7 +22,7 @@ SELECT bytes(rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL,
 	get_byte(bytes(rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, 5, NULL, true, 4, NULL, NULL)), 0) AS version;
 -- A rollout's own row has neither.
 SELECT s.step_no, s.coarse_state, s.logp FROM (SELECT rollout_agg(i, 7, nullif(i, 0), 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100 + i, -i) AS g FROM generate_series(0, 2) i) x, steps(g) s;
--- What no version has, or not this one: the flag in version 2, a version after this, a logp that is infinite; NULLs throughout are nothing.
+-- What no version has, or not this one: the flag in version 2, a version after this, a logp that is infinite. Columns of NULLs are taken as they are.
 CREATE FUNCTION refusal(bytes bytea) RETURNS text LANGUAGE plpgsql
 AS $$ BEGIN RETURN 'read as version ' || get_byte(levels.bytes(refusal.bytes::text::stepadv.rollout_group), 0); EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
 SELECT refusal(bytes(g)), refusal(set_byte(bytes(g), 0, 2)), refusal(set_byte(bytes(g), 0, 4)) FROM one;
