@@ -156,8 +156,10 @@ def headline(groups: list[Group], between: dict[str, Any] | None, problems: list
 
 def hides(checked: int, hidden: int) -> list[str]:
     """Of so many tasks that state_check could look at, those whose states hide something."""
-    return [f"In {hidden:,} of {count(checked, 'task')} with 16 groups or more the state hides something that tries did before (state_check):"
-            " believe history TD, HGPO and GiGPO there, not batch TD or GraphGPO."] if hidden else []
+    if not hidden:
+        return []
+    return [f"In {hidden:,} of {count(checked, 'task')} with 16 groups or more the state hides something that tries"
+            " did before (state_check): believe history TD, HGPO and GiGPO there, not batch TD or GraphGPO."]
 
 
 def _enough(shared: float) -> str:
