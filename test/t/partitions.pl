@@ -166,8 +166,10 @@ foreach my $i (1 .. $n_changes)
 	push @wrong, "after $sql: $problem" if !$fresh && $problem !~ /stale|not seen/;
 	next if any(3) == 0;
 	$node->safe_psql('postgres', "SELECT stepadv.refresh('by_$way')");
-	($fresh, $problem, $differences) = said_and_true($way);
+	($fresh, $problem, $differences, $read) = said_and_true($way);
+	$count{$read}++;
 	push @not_mended, "after $sql: $problem $differences" if !$fresh || $differences;
+	push @wrong, "after $sql and refresh: a reader gets $read" if $fresh && $read ne 'same' && $way eq 'triggers';
 }
 $_->kill_kill foreach @writers;
 my @refused = grep { /ERROR/ && !/no partition of relation|deadlock detected|lock timeout/ } map { split /\n/, slurp_file($node->basedir . '/writer' . ($seed + $_) . '.err') } 1 .. 2;

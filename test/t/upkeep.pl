@@ -206,6 +206,9 @@ foreach my $with ([ 'plain' ], [ 'custom' ], [ 'plain', '--no-comments' ], [ 'cu
 	$node->command_ok($format eq 'plain'
 		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), '-f', "$dir/dump.$format" ]
 		: [ 'pg_restore', '--exit-on-error', '-d', $node->connstr($database), "$dir/dump.$format" ], 'restore');
+	my (undef, undef, $refused) = $node->psql($database, $everything);
+	like($refused, qr/may be stale: .*after a restore/, 'refused until refresh has compared names');
+	is($node->safe_psql($database, "SELECT stepadv.refresh('$source{$_}')"), 0, "$_: which folds nothing") foreach qw(at_once at_least canonical);
 	is($node->safe_psql($database, $everything), $before, 'the same after a restore');
 	$node->safe_psql($database, q(
 		INSERT INTO at_once (g, h, r, n, st, act, score) VALUES (77, 'x', 'new', 1, 1, 1, 1);
