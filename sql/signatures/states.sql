@@ -44,8 +44,8 @@ COMMENT ON AGGREGATE stepadv.state_signature(text) IS
 'PRECEDING AND 1 PRECEDING: the state in which each step was taken';
 COMMENT ON AGGREGATE stepadv.state_signature(text, text, text) IS
 'state_signature with flags ''count'' (default), ''set'' (names without counts) or ''paper'' (of RTMC''s eq. 13: '
-'think, test_ok and test_err, with counts), and views ''range'' (default: each viewed range is an operation of its own) or '
-'''bucket'' (each 100 lines are)';
+'think, test_ok and test_err, with counts), and views ''range'' (default: each viewed range is an operation of '
+'its own) or ''bucket'' (each 100 lines are)';
 COMMENT ON AGGREGATE stepadv.state_hash(text) IS
 '64-bit identity of state_signature of the same rows, in constant time per row; never NULL; no rows give '
 'signature_hash(''||'')';
