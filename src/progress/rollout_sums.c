@@ -4,7 +4,7 @@
  *
  * The sums are plain doubles of singles: below a few hundred million times the
  * smallest feature nothing is rounded at all, so it does not matter either in
- * which order, and by how many workers, they were added.
+ * which order they were added.
  */
 #include "postgres.h"
 
