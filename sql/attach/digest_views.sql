@@ -41,7 +41,7 @@ BEGIN
 	beside := stepadv_internal.beside(a, 'group'::text, names || results, items, '{}'::text[]);
 	RETURN format('SELECT %1$s FROM (SELECT %2$s, %3$s, %4$s FROM %5$s%6$s) a CROSS JOIN LATERAL (SELECT %7$s) g(%8$s)',
 		beside.items, k_list, (stepadv_internal.division_items(a, 'd'::text, '{}'::text[])).plain,
-		CASE WHEN reader IS NULL THEN 'r.c' ELSE 'r.*' END, stepadv_internal.digests(a, made, asked),
+		CASE WHEN reader IS NULL THEN 'r.c' ELSE 'r.*' END, stepadv_internal.digests(a, made, asked, NULL::text),
 		-- Read once (OFFSET 0), and conditions on the group go below.
 		' CROSS JOIN LATERAL ' || coalesce('stepadv.' || quote_ident(reader) || '(d.digest)',
 			'(SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0)') || ' r', replace(k_list, 'd.k', 'a.k'),
@@ -62,12 +62,10 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN (v).part IS NULL
 		THEN stepadv_internal.digest_view_by_group(a, made, (v).of_digest, (v).reader, c.results, '{}'::jsonb)
-		ELSE format('SELECT %1$s, %2$s FROM (SELECT %3$s, stepadv.rollup(d.digest, %4$L::text) AS digest FROM %5$s '
-		'GROUP BY %3$s) v CROSS JOIN LATERAL stepadv.%6$I(v.digest) r',
-		(stepadv_internal.division_items(a, 'v'::text, c.results)).shown,
+		ELSE format('SELECT %1$s, %2$s FROM %3$s CROSS JOIN LATERAL stepadv.%4$I(d.digest) r',
+		(stepadv_internal.division_items(a, 'd'::text, c.results)).shown,
 		stepadv_internal.list(c.results, 'r.%1$I'::text, ', '::text),
-		(stepadv_internal.division_items(a, 'd'::text, '{}'::text[])).plain, (v).part,
-		stepadv_internal.digests(a, made, (v).of_digest), (v).reader) END
+		stepadv_internal.digests(a, made, (v).of_digest, (v).part), (v).reader) END
 	FROM (
 		SELECT array_agg(c.name ORDER BY c.i) AS results
 		FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargnames, p.proargmodes) WITH ORDINALITY c(name, mode, i)
@@ -125,9 +123,8 @@ BEGIN
 				(v.c).return_sum / nullif((v.c).n_judged, 0) AS mean_return,
 			(v.c).n_informative_groups::float8 / nullif((v.c).n_judged_groups, 0) AS informative_share,
 			(v.c).n_shared_steps::float8 / nullif((v.c).n_judged_steps, 0) AS shared_step_share%2$s, %3$s
-		FROM (SELECT d.*, r.c FROM (SELECT %4$s, stepadv.rollup(d.digest, 'counts'::text) AS digest FROM %5$s
-			GROUP BY %4$s) d
-			CROSS JOIN LATERAL (SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0) r) v%6$s$view$,
+		FROM (SELECT d.*, r.c FROM %4$s CROSS JOIN LATERAL (SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0) r) v
+			%5$s$view$,
 		(stepadv_internal.division_items(a, 'v'::text, '{}'::text[])).shown,
 		(SELECT string_agg(format(', (v.c).reward_sums[%s] / nullif((v.c).n_judged, 0) AS %I', r.i, 'mean_reward_'
 			|| r.name), '' ORDER BY r.i)
@@ -135,8 +132,7 @@ BEGIN
 		CASE WHEN ratios IS NULL THEN '0::bigint AS n_ratios, NULL::float8 AS ess_share, NULL::float8 AS '
 			'sequence_ess_share'
 			ELSE 'coalesce(w.n_ratios, 0) AS n_ratios, w.ess_share, w.sequence_ess_share' END,
-		(stepadv_internal.division_items(a, 'd'::text, '{}'::text[])).plain, stepadv_internal.digests(a, made,
-			'{counts}'::text[]), ratios);
+		stepadv_internal.digests(a, made, '{counts}'::text[], 'counts'::text), ratios);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.progress_over_time_query(stepadv_internal.attached,

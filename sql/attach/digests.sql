@@ -269,19 +269,25 @@ COMMENT ON FUNCTION stepadv_internal.digest_query(stepadv_internal.attached, ste
 	'measures, horizons';
 
 -- The relation d: k1, k2, …, the group's columns; d1, d2, …, all divisions; digest.  As kept, and of
--- groups of which that could not be made what is asked for.
+-- groups of which that could not be made what is asked for.  Of a part: d1, d2, … and what is in it of all groups
+-- together.  Both sources are rolled up by themselves first: of what is kept the planner knows how many divisions there
+-- are, of a union it does not, and sorts all digests.
 CREATE FUNCTION stepadv_internal.digests(a stepadv_internal.attached, made stepadv_internal.made_method[],
-	parts text[]) RETURNS text
+	parts text[], part text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	k_list CONSTANT text := (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns)
 		i);
+	x_list CONSTANT text := regexp_replace(k_list, '\mk', 'x.k', 'g');
+	together CONSTANT text := format('SELECT %1$s, stepadv.rollup(d.digest, %2$L::text) AS digest FROM %3$s d '
+		'GROUP BY %1$s', (SELECT string_agg('d.d' || v.i, ', ' ORDER BY v.i) FROM stepadv_internal.divisions(a) v), part,
+		'%s');
 	names text := k_list;
 	not_kept stepadv_internal.attached := a;
 	shown text;
-	query text;
+	queries text[];
 BEGIN
 	SELECT k_list || string_agg(', d' || d.i, '' ORDER BY d.i) FILTER (WHERE NOT d.stands),
 		string_agg(format(', %s AS d%s', CASE WHEN d.stands THEN 'x.k' || d.key ELSE 'x.d' || d.i END, d.i), ''
@@ -289,11 +295,13 @@ BEGIN
 	INTO names, shown FROM stepadv_internal.divisions(a) d;
 	names := coalesce(names, k_list);
 	IF ((a).digests IS NOT NULL AND (a).fresh_digests IS NOT NULL AND parts <@ (a).digest_parts) IS NOT TRUE THEN
-		query := stepadv_internal.digest_query(a, made, parts);
+		queries := ARRAY[stepadv_internal.digest_query(a, made, parts)];
 	ELSE
 		not_kept.folded := NULL;
-		query := format('SELECT c.* FROM %1$s c WHERE c.%4$I IS NOT NULL AND %9$s UNION ALL SELECT %7$s FROM ('
-			'SELECT DISTINCT %2$s FROM %1$s c WHERE c.%4$I IS NULL) c(%5$s)'
+		queries := ARRAY[format('SELECT c.* FROM %s c WHERE c.%I IS NOT NULL AND %s',
+			stepadv_internal.relation_name((a).digests), stepadv_internal.digest_column(a),
+			stepadv_internal.kept_condition((a).fresh_digests)),
+			format('SELECT %7$s FROM (SELECT DISTINCT %2$s FROM %1$s c WHERE c.%4$I IS NULL) c(%5$s)'
 				' CROSS JOIN LATERAL (SELECT f.* FROM (%3$s) f(%8$s, digest) WHERE %6$s OFFSET 0) f',
 			stepadv_internal.relation_name((a).digests),
 				stepadv_internal.list(stepadv_internal.group_columns((a).digests, (a).n_group_columns), 'c.%1$I'::text,
@@ -308,13 +316,18 @@ BEGIN
 					' AND ' ORDER BY k.attnum)
 				FROM pg_attribute k WHERE k.attrelid = (a).digests AND k.attnum BETWEEN 1 AND (a).n_group_columns),
 			-- Conditions on the group go below by the key.
-			regexp_replace(regexp_replace(names, '\mk', 'c.k', 'g'), '\md', 'f.d', 'g') || ', f.digest', names,
-			stepadv_internal.kept_condition((a).fresh_digests));
+			regexp_replace(regexp_replace(names, '\mk', 'c.k', 'g'), '\md', 'f.d', 'g') || ', f.digest', names)];
 	END IF;
-	RETURN format('(SELECT %s%s, x.digest FROM (%s) x(%s, digest)) d', (SELECT string_agg(format('x.k%1$s', i), ', '
-		ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
-		shown, query, names);
+	queries := ARRAY(SELECT format('(SELECT %s%s, x.digest FROM (%s) x(%s, digest))', x_list, shown, q.query, names)
+		FROM unnest(queries) WITH ORDINALITY q(query, i) ORDER BY q.i);
+	IF digests.part IS NULL THEN
+		RETURN format('(%s) d', array_to_string(queries, ' UNION ALL '));
+	ELSIF cardinality(queries) > 1 THEN
+		queries := ARRAY['(' || (SELECT string_agg(format(together, q), ' UNION ALL ') FROM unnest(queries) q) || ')'];
+	END IF;
+	RETURN format('(%s) d', format(together, queries[1]));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.digests(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS
-'part of attach: the relation d of digests, by the columns of the group (k1, …) and divisions (d1, …)';
+COMMENT ON FUNCTION stepadv_internal.digests(stepadv_internal.attached, stepadv_internal.made_method[], text[], text) IS
+'part of attach: the relation d of digests, by the columns of the group (k1, …) and divisions (d1, …); of a '
+	'part: by divisions alone';

@@ -207,23 +207,21 @@ COMMENT ON FUNCTION stepadv_internal.problems_for(stepadv_internal.attached, ste
 -- What the view says of a kind: its name, what it touches and what becomes of it.  touched: lists of methods and views
 -- by
 -- the places of the kinds that touch them, as "10,20".
-CREATE TYPE stepadv_internal.problem_words AS (problem text, methods text[], effect text);
-COMMENT ON TYPE stepadv_internal.problem_words IS 'what the view _problems says of a kind of problem';
-CREATE FUNCTION stepadv_internal.problem_words(place integer, touched jsonb) RETURNS stepadv_internal.problem_words
+CREATE FUNCTION stepadv_internal.problem_words(touched jsonb)
+	RETURNS TABLE (place integer, problem text, methods text[], effect text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT ROW(k.problem, t.methods, CASE WHEN k.effect LIKE '\%s%' AND t.methods = '{}'
+	SELECT k.place, k.problem, t.methods, CASE WHEN k.effect LIKE '\%s%' AND t.methods = '{}'
 		THEN 'nothing: no method reads it'
-		ELSE format(k.effect, array_to_string(t.methods, ', ')) END)::stepadv_internal.problem_words
+		ELSE format(k.effect, array_to_string(t.methods, ', ')) END
 	FROM stepadv_internal.problem_kinds() k CROSS JOIN LATERAL (
 		SELECT coalesce((SELECT ARRAY(SELECT jsonb_array_elements_text(e.value)) FROM jsonb_each(touched) e
 			WHERE k.place::text = ANY (string_to_array(e.key, ','))), '{}') AS methods) t
-	WHERE k.place = problem_words.place
 $$;
-COMMENT ON FUNCTION stepadv_internal.problem_words(integer, jsonb) IS
-'part of the view _problems: the name of a kind of problem, what it touches (of lists by places), and what becomes of '
-	'it';
+COMMENT ON FUNCTION stepadv_internal.problem_words(jsonb) IS
+'part of the view _problems: of each kind of problem its name, what it touches (of lists by places), and what becomes '
+	'of it';
 
 -- The aggregates that list the step_no of the rows of each kind of a level, as b_<place>: NULL where nothing is wrong,
 -- as mostly.
@@ -377,10 +375,9 @@ BEGIN
 	SELECT jsonb_object_agg(k.places, k.methods) INTO touched
 	FROM (SELECT string_agg(k.place::text, ',' ORDER BY k.place) AS places, k.methods FROM unnest(kinds) k
 		WHERE k.methods <> '{}' GROUP BY k.methods) k;
-	RETURN format('SELECT %s, p.rollout_id, p.step_no, (p.words).problem, p.n_rows, (p.words).methods, '
-		'(p.words).effect FROM (SELECT u.*,'
-		' stepadv_internal.problem_words(u.place, %L::jsonb) AS words FROM (%s) u(%s, rollout_id, step_no, place, '
-			'n_rows)) p', items, coalesce(touched, '{}'), branches, key_list);
+	RETURN format('SELECT %s, p.rollout_id, p.step_no, w.problem, p.n_rows, w.methods, w.effect FROM (%s) '
+		'p(%s, rollout_id, step_no, place, n_rows) JOIN stepadv_internal.problem_words(%L::jsonb) w USING (place)',
+		items, branches, key_list, coalesce(touched, '{}'));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS

@@ -48,7 +48,7 @@ AS $$
 		'LATERAL (SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0) r) q)'
 			' g(%4$s%5$s, stepadv_n_judged, stepadv_n_successes)',
 		(SELECT string_agg('q.k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), v.items,
-		stepadv_internal.digests(a, '{}'::stepadv_internal.made_method[], '{}'::text[]),
+		stepadv_internal.digests(a, '{}'::stepadv_internal.made_method[], '{}'::text[], NULL::text),
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text),
 			v.names)
 	FROM (SELECT string_agg(', q.d' || d.i, '' ORDER BY d.i) AS items, string_agg(', stepadv_d' || d.i,

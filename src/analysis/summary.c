@@ -16,7 +16,6 @@
 #include "arrays.h"
 #include "analysis/summary.h"
 #include "estimators/normalise.h"
-#include "hash.h"
 #include "parameters.h"
 #include "rows.h"
 
@@ -77,8 +76,8 @@ summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double s
 typedef struct StateVisits
 {
 	int64		state;
-	uint32		visitor;		/* the last rollout there */
-	uint32		n_steps;		/* in it */
+	uint32		visitor;		/* the first rollout there */
+	uint32		n_steps;		/* in it, until it is shared */
 	bool		shared;
 	char		status;
 } StateVisits;
@@ -87,7 +86,7 @@ typedef struct StateVisits
 #define SH_ELEMENT_TYPE StateVisits
 #define SH_KEY_TYPE int64
 #define SH_KEY state
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) hash_bytes_64(&(key), sizeof(key)))
+#define SH_HASH_KEY(table, key) look_on_the_way((uint32) (((uint64) (key) ^ (uint64) (key) >> 32) * UINT64CONST(0x9E3779B97F4A7C15) >> 32))
 #define SH_EQUAL(table, a, b) ((a) == (b))
 #define SH_SCOPE static inline
 #define SH_DECLARE
@@ -95,20 +94,22 @@ typedef struct StateVisits
 #include "hash_table.h"
 
 static inline void
-visit_state(visits_hash *visits, int64 state, uint32 rollout)
+visit_state(visits_hash *visits, int64 state, uint32 rollout, Meeting *meeting)
 {
 	bool		found;
 	StateVisits *entry = visits_insert(visits, state, &found);
 
 	if (!found)
-	{
-		entry->n_steps = 0;
-		entry->shared = false;
-		entry->visitor = rollout;
-	}
-	entry->shared |= entry->visitor != rollout;
-	entry->visitor = rollout;
+		*entry = (StateVisits) {.state = state, .visitor = rollout, .status = entry->status};
 	entry->n_steps++;
+	if (entry->shared)
+		meeting->n_shared_steps++;
+	else if (entry->visitor != rollout)
+	{
+		entry->shared = true;
+		meeting->n_shared_states++;
+		meeting->n_shared_steps += entry->n_steps;
+	}
 }
 
 /* One pass and one table: dashboards ask this of every group.  counts: which rollouts; NULL: all. */
@@ -116,12 +117,8 @@ static Meeting
 count_meetings(const GroupColumns *group, const bool *counts)
 {
 	visits_hash *visits = visits_create(CurrentMemoryContext, 64, NULL);
-	visits_iterator iterator;
-	StateVisits *entry;
 	Meeting		meeting = {0};
 	uint32		lonely = 0;		/* steps in states that no other step shares */
-	uint32		steps = 0;
-	uint32		shared_steps = 0;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -132,23 +129,14 @@ count_meetings(const GroupColumns *group, const bool *counts)
 			if (step_has_null(group, i, NULL_STATE))
 				lonely++;
 			else
-				visit_state(visits, group->state[i], r);
+				visit_state(visits, group->state[i], r, &meeting);
 		}
-		steps += group->n_rollout_steps[r];
+		meeting.n_steps += group->n_rollout_steps[r];
 		meeting.n_rollouts += group->n_rollout_steps[r] > 0;
 		CHECK_FOR_INTERRUPTS();
 	}
-	visits_start_iterate(visits, &iterator);
-	while ((entry = visits_iterate(visits, &iterator)) != NULL)
-		if (entry->shared)
-		{
-			meeting.n_shared_states++;
-			shared_steps += entry->n_steps;
-		}
 	meeting.n_states = visits->members + lonely;
-	meeting.n_steps = steps;
-	meeting.n_shared_steps = shared_steps;
-	meeting.shared_step_share = steps > 0 ? (double) shared_steps / steps : NAN;
+	meeting.shared_step_share = meeting.n_steps > 0 ? (double) meeting.n_shared_steps / meeting.n_steps : NAN;
 	visits_destroy(visits);
 	return meeting;
 }

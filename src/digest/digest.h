@@ -214,7 +214,7 @@ extern GroupDigest *digest_write(const Digest *digest);
 extern void digest_add(Digest *digest, const GroupDigest *datum, int sqlerrcode);
 
 /* rollup.c */
-extern Digest *digest_argument(FunctionCallInfo fcinfo, int parts);
+extern const Digest *digest_argument(FunctionCallInfo fcinfo, int parts);
 
 /* ----------
  * Numbers of which a distribution is kept
@@ -278,7 +278,7 @@ number_of_exact_key(int64 key)
 #define NO_HORIZON (GREATEST_EXACT_KEY + 1)
 
 /* Bins of advantages: how many make up 1, and the furthest. */
-#define BINS_OF_ONE 2048
+#define BINS_OF_ONE 256
 #define FURTHEST_BIN 4611686018427387904.0	/* 2^62 */
 
 static inline int64

@@ -246,11 +246,36 @@ add_to_advantages(AdvantageTotals *totals, double advantage)
 	sum_add(&totals->abs_sum, fabs(advantage));
 }
 
+/* Numbers to count, of which equal ones often come one after the other. */
+typedef struct Run
+{
+	int64		number;
+	int64		n;
+} Run;
+
+static inline void
+end_run(counts_hash **counts, MemoryContext context, Run *run)
+{
+	if (run->n > 0)
+		count_in(counts, context, run->number, run->n);
+	run->n = 0;
+}
+
+static inline void
+count_next(counts_hash **counts, MemoryContext context, Run *run, int64 number)
+{
+	if (run->number != number)
+		end_run(counts, context, run);
+	run->number = number;
+	run->n++;
+}
+
 static void
 add_method(Making *making, const Matrix *advantages, int method)
 {
 	AdvantageTotals *totals = &making->digest.advantages[method];
 	const double *advantage = advantages->numbers + method;
+	Run			run = {0};
 
 	totals->least = INFINITY;
 	totals->greatest = -INFINITY;
@@ -264,8 +289,9 @@ add_method(Making *making, const Matrix *advantages, int method)
 			sum_add(&totals->square_sum, *advantage * *advantage);
 		totals->least = Min(totals->least, *advantage);
 		totals->greatest = Max(totals->greatest, *advantage);
-		count_in(&totals->bins, making->digest.context, bin_of_advantage(*advantage), 1);
+		count_next(&totals->bins, making->digest.context, &run, bin_of_advantage(*advantage));
 	}
+	end_run(&totals->bins, making->digest.context, &run);
 }
 
 static int
@@ -276,19 +302,22 @@ digit(double advantage, double threshold)
 	return fabs(advantage) <= threshold ? 1 : advantage > 0 ? 2 : 0;
 }
 
-/* Only opposite signs are a disagreement. */
+/* A step of two methods, one of each sign: only these disagree.  signs: bits of methods, below 0 and above. */
 static void
-add_disagreements(Digest *digest, const double *scaled)
+add_disagreements(Digest *digest, const double *advantage, const double *scale, const uint32 *signs)
 {
 	int			pair = 0;
 
 	for (int a = 0; a < digest->n_methods; a++)
 	{
-		for (int b = a + 1; b < digest->n_methods; b++, pair++)
+		uint32		others = (signs[0] >> a & 1) != 0 ? signs[1] : (signs[1] >> a & 1) != 0 ? signs[0] : 0;
+
+		for (int b = a + 1; others >> b != 0; b++)
 		{
-			if (scaled[a] * scaled[b] < 0)
-				digest->apart[pair] = Max(digest->apart[pair], fabs(scaled[a] - scaled[b]));
+			if ((others >> b & 1) != 0)
+				digest->apart[pair + b - a - 1] = Max(digest->apart[pair + b - a - 1], fabs(advantage[a] / scale[a] - advantage[b] / scale[b]));
 		}
+		pair += digest->n_methods - 1 - a;
 	}
 }
 
@@ -298,7 +327,7 @@ add_signs(Making *making, const Matrix *advantages, double sign_threshold, doubl
 	Digest	   *digest = &making->digest;
 	const double *advantage = advantages->numbers;
 	double		scale[MOST_SIGNED_METHODS];
-	double		scaled[MOST_SIGNED_METHODS];
+	Run			run = {0};
 
 	if (digest_n_pairs(digest) == 0)
 		return;
@@ -313,17 +342,21 @@ add_signs(Making *making, const Matrix *advantages, double sign_threshold, doubl
 		for (uint32 i = making->calls.first_step[r]; i < making->calls.first_step[r + 1]; i++, advantage += digest->n_methods)
 		{
 			int64		pattern = 0;
+			uint32		signs[2] = {0, 0};
 
 			for (int m = digest->n_methods - 1; m >= 0; m--)
 			{
 				pattern = pattern * 4 + digit(advantage[m], sign_threshold);
-				scaled[m] = !isnan(advantage[m]) && scale[m] > difference_threshold ? advantage[m] / scale[m] : 0;
+				if (scale[m] > difference_threshold && advantage[m] != 0 && !isnan(advantage[m]))
+					signs[advantage[m] > 0] |= UINT32_C(1) << m;
 			}
-			count_in(&digest->signs, digest->context, pattern * 4 + making->outcome[r], 1);
-			add_disagreements(digest, scaled);
+			count_next(&digest->signs, digest->context, &run, pattern * 4 + making->outcome[r]);
+			if (signs[0] != 0 && signs[1] != 0)
+				add_disagreements(digest, advantage, scale, signs);
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
+	end_run(&digest->signs, digest->context, &run);
 }
 
 /* ----------

@@ -66,16 +66,23 @@ create_state(MemoryContext parent, int parts)
 	return state;
 }
 
-/* One of ours that may be changed, as the state of an aggregate is; else NULL. */
+/* One of ours; else NULL. */
 static DigestState *
-growing_state(Datum datum)
+state_of(Datum datum)
 {
 	DigestState *state;
 
-	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
 		return NULL;
 	state = (DigestState *) DatumGetEOHP(datum);
 	return state->header.eoh_methods == &state_methods ? state : NULL;
+}
+
+/* The same that may be changed, as the state of an aggregate is. */
+static DigestState *
+growing_state(Datum datum)
+{
+	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)) ? state_of(datum) : NULL;
 }
 
 static void
@@ -140,18 +147,22 @@ stepadv_group_digest_rollup(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 
-/* The first argument opened for reading; an error if it lacks these parts. */
-Digest *
+/* The first argument opened for reading, what rollup made as it is; an error if it lacks these parts. */
+const Digest *
 digest_argument(FunctionCallInfo fcinfo, int parts)
 {
-	Digest	   *digest = palloc(sizeof(Digest));
-	GroupDigest *datum = (GroupDigest *) PG_GETARG_VARLENA_P(0);
+	const DigestState *state = state_of(PG_GETARG_DATUM(0));
+	GroupDigest *datum = state == NULL ? (GroupDigest *) PG_GETARG_VARLENA_P(0) : NULL;
+	Digest	   *digest;
 
-	if ((datum->parts & parts) != parts)
+	if (((state == NULL ? datum->parts : state->digest.parts) & parts) != parts)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the digest has nothing of this in it"),
 				 errhint("It was made, or added up, without that part.")));
+	if (state != NULL)
+		return &state->digest;
+	digest = palloc(sizeof(Digest));
 	digest_init(digest, CurrentMemoryContext, parts | PARTS_ALWAYS);
 	digest_add(digest, datum, ERRCODE_DATA_CORRUPTED);
 	return digest;

@@ -41,7 +41,7 @@ ON e.version IS NOT DISTINCT FROM o.version AND e.method = a.method
 WHERE ((a.n_steps, a.least_advantage, a.greatest_advantage, a.n_positive, a.n_negative) = (e.n, e.least, e.greatest, e.positive, e.negative)
 	AND greatest(abs(a.mean_abs_advantage - e.abs), abs(a.mean_advantage - e.mean), abs(a.sd_advantage - e.sd)) < 1e-12) IS NOT TRUE;
 SELECT o.version, h, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_histogram(o.digest) h
-FULL JOIN (SELECT version, method, floor(advantage * 2048) / 2048 + 0.5 / 2048 AS bin, count(*) AS n FROM long WHERE advantage IS NOT NULL GROUP BY GROUPING SETS ((version, method, 3), (method, 3))) e
+FULL JOIN (SELECT version, method, floor(advantage * 256) / 256 + 0.5 / 256 AS bin, count(*) AS n FROM long WHERE advantage IS NOT NULL GROUP BY GROUPING SETS ((version, method, 3), (method, 3))) e
 ON e.version IS NOT DISTINCT FROM o.version AND (e.method, e.bin) = (h.method, h.bin) WHERE h.n_steps IS DISTINCT FROM e.n;
 
 -- Signs, in either order; and how far apart.
