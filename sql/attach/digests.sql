@@ -282,8 +282,8 @@ DECLARE
 		i);
 	x_list CONSTANT text := regexp_replace(k_list, '\mk', 'x.k', 'g');
 	together CONSTANT text := format('SELECT %1$s, stepadv.rollup(d.digest, %2$L::text) AS digest FROM %3$s d '
-		'GROUP BY %1$s', (SELECT string_agg('d.d' || v.i, ', ' ORDER BY v.i) FROM stepadv_internal.divisions(a) v), part,
-		'%s');
+		'GROUP BY %1$s', (SELECT string_agg('d.d' || v.i, ', ' ORDER BY v.i) FROM stepadv_internal.divisions(a) v),
+		part, '%s');
 	names text := k_list;
 	not_kept stepadv_internal.attached := a;
 	shown text;

@@ -45,20 +45,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.run_expressions(stepadv_internal.attached, text[]) IS
 'part of attach: what is known of a rollout''s run, as expressions over a group g and what run_joins brings';
 
--- What all rollouts of a group agree on, of those of a relation s: the select list.
-CREATE FUNCTION stepadv_internal.agreed_items(view regclass) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(format('CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 AND '
-		'pg_catalog.count(s.%1$I) OPERATOR(pg_catalog.=) pg_catalog.count(*)'
-		' THEN (pg_catalog.array_agg(s.%1$I))[1] END AS %1$I', t.attname), ', ' ORDER BY t.attnum)
-	FROM pg_attribute t WHERE t.attrelid = agreed_items.view AND t.attnum > 0 AND t.attname IN ('stepadv_task_id',
-		'stepadv_run_id', 'stepadv_policy_version', 'stepadv_policy_step')
-$$;
-COMMENT ON FUNCTION stepadv_internal.agreed_items(regclass) IS
-'part of attach: what all rollouts of a group agree on, of what an adapter knows of their runs';
-
 -- What the column of the digest is called where digests are kept: the last of the view that makes them.
 CREATE FUNCTION stepadv_internal.digest_column(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
@@ -70,33 +56,50 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.digest_column(stepadv_internal.attached) IS
 'part of attach: the name of the column of the kept digest';
 
--- The same of a group g by its kept digests: what has one division has it in that row; of others, and of those whose
--- digest is made when it is read, the rollouts tell.  NULL where digests are not divided by all of it.
-CREATE FUNCTION stepadv_internal.agreed_digests(a stepadv_internal.attached, view regclass) RETURNS text
-LANGUAGE sql STABLE
+-- What all rollouts of a group agree on, of those of a relation s: the select list.  kept: the query of the same of a
+-- group g by its kept digests, NULL where these are not divided by all of it.  What has one division has it in that
+-- row; of others, and of those whose digest is made when it is read, the rollouts tell.
+CREATE FUNCTION stepadv_internal.agreed(a stepadv_internal.attached, view regclass, OUT items text, OUT kept text)
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s d WHERE %s', string_agg(format('CASE WHEN pg_catalog.count(*) '
-		'OPERATOR(pg_catalog.=) 1 AND pg_catalog.count(d.%1$I) OPERATOR(pg_catalog.=) 1 THEN '
-		'(pg_catalog.array_agg(d.%2$I))[1] ELSE (SELECT q.%3$I FROM (SELECT %4$s FROM %5$s s WHERE %6$s) q) END AS '
-		'%3$I', stepadv_internal.digest_column(a), coalesce(c.attname, ''), t.attname,
-		stepadv_internal.agreed_items(agreed_digests.view), stepadv_internal.relation_name(agreed_digests.view),
-		stepadv_internal.same_group('s'::text, agreed_digests.view, 'g'::text, (a).rows, (a).n_group_columns)),
-		', ' ORDER BY t.attnum), stepadv_internal.relation_name((a).digests),
-		stepadv_internal.same_group('d'::text, (a).digests, 'g'::text, (a).rows, (a).n_group_columns))
-	FROM pg_attribute t
-	-- A division has the name of its role, unless that is one of the group's columns.
-	LEFT JOIN pg_attribute c ON c.attrelid = (a).digests AND c.attnum > (a).n_group_columns AND NOT c.attisdropped
-		AND 'stepadv_' || c.attname = t.attname
-		AND (stepadv_internal.run_column(a, c.attname::text)).view = agreed_digests.view
-	WHERE t.attrelid = agreed_digests.view AND t.attnum > 0 AND t.attname IN ('stepadv_task_id',
-		'stepadv_run_id', 'stepadv_policy_version', 'stepadv_policy_step')
-		AND (a).digests IS NOT NULL AND (a).fresh_digests IS NOT NULL
-	HAVING count(c.attname) = count(*) AND count(*) > 0
+DECLARE
+	n CONSTANT integer := (a).n_group_columns;
+	known record;
+	of_digests text;
+	has_all boolean := (a).digests IS NOT NULL AND (a).fresh_digests IS NOT NULL;
+BEGIN
+	FOR known IN
+		SELECT t.attname AS name, format('CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 AND '
+			'pg_catalog.count(s.%1$I) OPERATOR(pg_catalog.=) pg_catalog.count(*)'
+			' THEN (pg_catalog.array_agg(s.%1$I))[1] END AS %1$I', t.attname) AS item, c.attname AS division
+		FROM pg_attribute t
+		-- A division has the name of its role, unless that is one of the group's columns.
+		LEFT JOIN pg_attribute c ON c.attrelid = (a).digests AND c.attnum > n AND NOT c.attisdropped
+			AND 'stepadv_' || c.attname = t.attname
+			AND (stepadv_internal.run_column(a, c.attname::text)).view = agreed.view
+		WHERE t.attrelid = agreed.view AND t.attnum > 0 AND t.attname IN ('stepadv_task_id', 'stepadv_run_id',
+			'stepadv_policy_version', 'stepadv_policy_step') ORDER BY t.attnum
+	LOOP
+		items := concat_ws(', ', items, known.item);
+		has_all := has_all AND known.division IS NOT NULL;
+		CONTINUE WHEN NOT has_all;
+		of_digests := concat_ws(', ', of_digests, format('CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.=) 1 AND '
+			'pg_catalog.count(d.%1$I) OPERATOR(pg_catalog.=) 1 THEN (pg_catalog.array_agg(d.%2$I))[1] ELSE '
+			'(SELECT q.%3$I FROM (SELECT %4$s FROM %5$s s WHERE %6$s) q) END AS %3$I',
+			stepadv_internal.digest_column(a), known.division, known.name, known.item,
+			stepadv_internal.relation_name(agreed.view),
+			stepadv_internal.same_group('s'::text, agreed.view, 'g'::text, (a).rows, n)));
+	END LOOP;
+	IF has_all THEN
+		kept := format('SELECT %s FROM %s d WHERE %s', of_digests, stepadv_internal.relation_name((a).digests),
+			stepadv_internal.same_group('d'::text, (a).digests, 'g'::text, (a).rows, n));
+	END IF;
+END
 $$;
-COMMENT ON FUNCTION stepadv_internal.agreed_digests(stepadv_internal.attached, regclass) IS
-'part of attach: the query of what all rollouts of a group g agree on, by its kept digests; NULL where these are not '
-'divided by all of it';
+COMMENT ON FUNCTION stepadv_internal.agreed(stepadv_internal.attached, regclass) IS
+'part of attach: what all rollouts of a group agree on of what an adapter knows of their runs, as a select list, and '
+'where digests are kept and divided by all of it, as a query of these';
 
 -- The joins that bring w and o, as far as they are among the views: to rows a of a
 -- step or rollout of g, or, where a row is a group, what all its rollouts agree on.
@@ -109,17 +112,17 @@ BEGIN
 		SELECT coalesce(string_agg(CASE
 			WHEN kind <> 'group' THEN stepadv_internal.join_to(a, v.alias, v.view, '{stepadv_rollout}'::text[],
 				'{a.rollout_id}'::text[])
-			WHEN k.agreed IS NOT NULL OR stepadv_internal.by_group(v.view, (a).n_group_columns)
-				THEN format(' LEFT JOIN LATERAL (%s) %s ON true', coalesce(k.agreed, format('SELECT %s FROM %s s '
-				'WHERE %s', stepadv_internal.agreed_items(v.view), stepadv_internal.relation_name(v.view),
+			WHEN c.kept IS NOT NULL OR stepadv_internal.by_group(v.view, (a).n_group_columns)
+				THEN format(' LEFT JOIN LATERAL (%s) %s ON true', coalesce(c.kept, format('SELECT %s FROM %s s '
+				'WHERE %s', c.items, stepadv_internal.relation_name(v.view),
 				stepadv_internal.same_group('s'::text, v.view, 'g'::text, (a).rows, (a).n_group_columns))), v.alias)
 			ELSE format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s ON %5$s',
 				stepadv_internal.list(stepadv_internal.group_columns(v.view, (a).n_group_columns), 's.%1$I'::text,
-				', '::text), stepadv_internal.agreed_items(v.view), stepadv_internal.relation_name(v.view), v.alias,
+				', '::text), c.items, stepadv_internal.relation_name(v.view), v.alias,
 				stepadv_internal.same_group(v.alias, v.view, 'g'::text, (a).rows, (a).n_group_columns))
 			END, '' ORDER BY v.alias DESC), '')
 		FROM (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view)
-		CROSS JOIN LATERAL stepadv_internal.agreed_digests(a, v.view) k(agreed)
+		CROSS JOIN LATERAL stepadv_internal.agreed(a, v.view) c
 		WHERE v.view = ANY (views));
 END
 $$;
