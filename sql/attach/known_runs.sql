@@ -92,8 +92,9 @@ BEGIN
 			stepadv_internal.same_group('s'::text, agreed.view, 'g'::text, (a).rows, n)));
 	END LOOP;
 	IF has_all THEN
-		kept := format('SELECT %s FROM %s d WHERE %s', of_digests, stepadv_internal.relation_name((a).digests),
-			stepadv_internal.same_group('d'::text, (a).digests, 'g'::text, (a).rows, n));
+		kept := format('SELECT %s FROM %s d WHERE %s AND %s', of_digests, stepadv_internal.relation_name((a).digests),
+			stepadv_internal.same_group('d'::text, (a).digests, 'g'::text, (a).rows, n),
+			stepadv_internal.kept_condition((a).fresh_digests));
 	END IF;
 END
 $$;
