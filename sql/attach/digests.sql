@@ -288,6 +288,9 @@ DECLARE
 	not_kept stepadv_internal.attached := a;
 	shown text;
 	queries text[];
+	-- The last column.
+	digest CONSTANT text := (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = (a).digests AND c.attnum > 0
+		AND NOT c.attisdropped ORDER BY c.attnum DESC LIMIT 1);
 BEGIN
 	SELECT k_list || string_agg(', d' || d.i, '' ORDER BY d.i) FILTER (WHERE NOT d.stands),
 		string_agg(format(', %s AS d%s', CASE WHEN d.stands THEN 'x.k' || d.key ELSE 'x.d' || d.i END, d.i), ''
@@ -299,7 +302,7 @@ BEGIN
 	ELSE
 		not_kept.folded := NULL;
 		queries := ARRAY[format('SELECT c.* FROM %s c WHERE c.%I IS NOT NULL AND %s',
-			stepadv_internal.relation_name((a).digests), stepadv_internal.digest_column(a),
+			stepadv_internal.relation_name((a).digests), digest,
 			stepadv_internal.kept_condition((a).fresh_digests)),
 			format('SELECT %7$s FROM (SELECT DISTINCT %2$s FROM %1$s c WHERE c.%4$I IS NULL) c(%5$s)'
 				' CROSS JOIN LATERAL (SELECT f.* FROM (%3$s) f(%8$s, digest) WHERE %6$s OFFSET 0) f',
@@ -309,9 +312,7 @@ BEGIN
 			-- Of calls there is something by method in what is kept.
 			stepadv_internal.digest_query(not_kept, made, parts || CASE WHEN 'calls' = ANY (parts) THEN '{methods}'
 				ELSE '{}' END::text[]),
-			-- The column of the digest is the last.
-			(SELECT c.attname FROM pg_attribute c WHERE c.attrelid = (a).digests AND c.attnum > 0 AND NOT c.attisdropped
-				ORDER BY c.attnum DESC LIMIT 1), k_list,
+			digest, k_list,
 			(SELECT string_agg(format('f.k%1$s %2$s c.k%1$s', k.attnum, stepadv_internal.equality_operator(k.atttypid)),
 					' AND ' ORDER BY k.attnum)
 				FROM pg_attribute k WHERE k.attrelid = (a).digests AND k.attnum BETWEEN 1 AND (a).n_group_columns),

@@ -45,17 +45,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.run_expressions(stepadv_internal.attached, text[]) IS
 'part of attach: what is known of a rollout''s run, as expressions over a group g and what run_joins brings';
 
--- What the column of the digest is called where digests are kept: the last of the view that makes them.
-CREATE FUNCTION stepadv_internal.digest_column(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).digests AND c.attnum > 0 AND NOT c.attisdropped
-		ORDER BY c.attnum DESC LIMIT 1
-$$;
-COMMENT ON FUNCTION stepadv_internal.digest_column(stepadv_internal.attached) IS
-'part of attach: the name of the column of the kept digest';
-
 -- What all rollouts of a group agree on, of those of a relation s: the select list.  kept: the query of the same of a
 -- group g by its kept digests, NULL where these are not divided by all of it.  What has one division has it in that
 -- row; of others, and of those whose digest is made when it is read, the rollouts tell.
@@ -67,6 +56,8 @@ DECLARE
 	n CONSTANT integer := (a).n_group_columns;
 	known record;
 	of_digests text;
+	digest CONSTANT text := (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = (a).digests AND c.attnum > 0
+		AND NOT c.attisdropped ORDER BY c.attnum DESC LIMIT 1);
 	has_all boolean := (a).digests IS NOT NULL AND (a).fresh_digests IS NOT NULL;
 BEGIN
 	FOR known IN
@@ -87,7 +78,7 @@ BEGIN
 		of_digests := concat_ws(', ', of_digests, format('CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.=) 1 AND '
 			'pg_catalog.count(d.%1$I) OPERATOR(pg_catalog.=) 1 THEN (pg_catalog.array_agg(d.%2$I))[1] ELSE '
 			'(SELECT q.%3$I FROM (SELECT %4$s FROM %5$s s WHERE %6$s) q) END AS %3$I',
-			stepadv_internal.digest_column(a), known.division, known.name, known.item,
+			digest, known.division, known.name, known.item,
 			stepadv_internal.relation_name(agreed.view),
 			stepadv_internal.same_group('s'::text, agreed.view, 'g'::text, (a).rows, n)));
 	END LOOP;
