@@ -238,7 +238,7 @@ SELECT * FROM bad.kept('triggers');
 SELECT * FROM bad.kept('refresh');
 -- A method of one's own that raises an error does so to whoever asks for it, not to
 -- the writer, and not to who asks for something else.
-CREATE FUNCTION bad.touchy(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION bad.touchy(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF EXISTS (SELECT FROM stepadv.steps(rollouts) s WHERE s.value IS NULL) THEN
 		RAISE EXCEPTION 'a value is missing' USING ERRCODE = 'null_value_not_allowed';
