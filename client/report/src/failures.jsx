@@ -1,5 +1,5 @@
 // Why failed rollouts fail, and where two versions part.
-import { brief, count, percent, plural } from "./words.js";
+import { brief, count, in_characters, percent, plural, short_labels } from "./words.js";
 
 export function Failures({ index }) {
   const versions = index.versions.map((v) => v.name);
@@ -52,7 +52,7 @@ export function Failures({ index }) {
                     )}
                     <td>{v.name}</td>
                     <td title={v.action}>
-                      {brief(v.action, 70)} <small>{percent(v.share)}</small>
+                      {short_labels(d.versions.map((of) => of.action), in_characters(70))[i]} <small>{percent(v.share)}</small>
                     </td>
                     <td class="n">{v.visits}</td>
                     <td class="n">{percent(v.solved)}</td>

@@ -61,6 +61,7 @@ function Loaded({ index, group, query }) {
   // The address leads back to what is open.
   useEffect(() => history.replaceState(null, "", `#group/${group.id}${open ? `?rollout=${open.r}&step=${open.n}` : ""}`), [open]);
   const common = { group, by_rollout, names, method, scale, lit, light: (rollouts) => light(rollouts ?? no_rollout), open, set_open };
+  const of = (d) => short_labels([d.best, d.worst], in_characters(60));
   const { words } = index.groups.find((g) => g.id === group.id) ?? {};
   return (
     <>
@@ -76,8 +77,7 @@ function Loaded({ index, group, query }) {
               <a href="#" onClick={(e) => (e.preventDefault(), set_open(group.steps[d.step]))}>
                 {brief(d.observed, 60) || "A state"}
               </a>
-              : {brief(d.best, 60)} comes to {number(d.best_q)} ({d.best_visits}×), {brief(d.worst, 60)} to {number(d.worst_q)} (
-              {d.worst_visits}×).
+              : {of(d)[0]} comes to {number(d.best_q)} ({d.best_visits}×), {of(d)[1]} to {number(d.worst_q)} ({d.worst_visits}×).
             </li>
           ))}
         </ul>

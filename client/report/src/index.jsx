@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { Histogram, VersionChart } from "./charts.jsx";
 import { Term, Words } from "./glossary.jsx";
-import { brief, count, number, percent, plural, signed } from "./words.js";
+import { brief, count, in_characters, number, percent, plural, short_labels, signed } from "./words.js";
 
 // The default and the one that all compare with; the others on demand.
 const FIRST_METHODS = 2;
@@ -83,9 +83,9 @@ const Table = ({ rows, columns }) => (
 
 const Link = ({ page, to, children }) => (page ? <a href={`#group/${to}`}>{children}</a> : children);
 const Short = ({ text, n }) => <span title={text}>{brief(text, n)}</span>;
-const Done = ({ text, q, visits }) => (
+const Done = ({ of: { best, worst }, i, q, visits }) => (
   <>
-    <Short text={text} n={60} /> <small>{number(q)}, {visits}×</small>
+    <span title={[best, worst][i]}>{short_labels([best, worst], in_characters(60))[i]}</span> <small>{number(q)}, {visits}×</small>
   </>
 );
 
@@ -102,8 +102,8 @@ function Decisions({ decisions }) {
         <Table rows={decisions} columns={[
           ["group", (d) => <Link page={d.page} to={`${d.group}?rollout=${d.rollout}&step=${d.step}`}>{d.name}</Link>],
           ["seen", (d) => <Short text={d.observed} n={70} />, "wide"],
-          ["better", (d) => <Done text={d.best} q={d.best_q} visits={d.best_visits} />],
-          ["worse", (d) => <Done text={d.worst} q={d.worst_q} visits={d.worst_visits} />],
+          ["better", (d) => <Done of={d} i={0} q={d.best_q} visits={d.best_visits} />],
+          ["worse", (d) => <Done of={d} i={1} q={d.worst_q} visits={d.worst_visits} />],
           ["visits", (d) => d.visits, "n wide"],
           ["difference", (d) => `${signed(d.gap)}${d.gap_error == null ? "" : ` ± ${number(d.gap_error)}`}`, "n"],
         ]} />
