@@ -53,7 +53,7 @@ export function RolloutTree({ group, by_rollout, lit, light, open, set_open }) {
       const steps = (n.children ?? []).map((child) => child.data.node.steps[0]);
       // The same done in two states: in which.
       const twice = (step) => steps.some((other) => other !== step && other.name === step.name);
-      const labels = short_labels(steps.map((step) => (step.o && twice(step) ? `${step.o}: ${step.name}` : step.name)), in_pixels(wide - 54));
+      const labels = short_labels(steps.map((step) => (step.o && twice(step) ? `${step.name} (${step.o})` : step.name)), in_pixels(wide - 54));
       n.children?.forEach((child, i) => (child.label = labels[i]));
     });
     return root.descendants();
