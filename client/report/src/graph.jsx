@@ -4,8 +4,8 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Zoomed, button } from "./zoom.jsx";
 import { brief, in_pixels, is_complete, plural, short_labels, width_of } from "./words.js";
 
-const most_nodes = 120;
-const most_edges = 300;
+const most_nodes = 80;
+const most_edges = 200;
 const most_labels = 80;
 const inch = 72;
 
