@@ -83,7 +83,7 @@ class Report:
 
     def _write_group(self, group: read.Group, steps: list[dict[str, Any]], decisions: list[dict[str, Any]]) -> None:
         shown = [{k: v for k, v in s.items() if k not in ("id", "state") and v is not None}
-                 | {"adv": [None if x is None else float(f"{x:.6g}") for x in s["adv"]]} for s in steps]
+                 | {"adv": [None if x is None else round(x, 6) for x in s["adv"]]} for s in steps]
         shared = group.numbers.get("shared_step_share")
         solved = f"{group.successes} of {group.judged} judged tries solved it" if group.judged else "no try is judged"
         sentence = f"{len(group.rollouts)} tries, {solved}; {len(steps)} steps"

@@ -256,7 +256,8 @@ def _estimates(source: Source, group: Group) -> dict[tuple[str, int], dict[str, 
     query = sql.SQL("SELECT x.rollout_id, x.step_no, {} FROM {} x WHERE {} AND x.step_no IS NOT NULL").format(
         sql.SQL(", ").join(sql.Identifier("x", n) for n in names), source.view(source.value_method), where)
     return {
-        (str(rollout_id), step_no): dict(zip(names, map(finite, numbers), strict=True))
+        (str(rollout_id), step_no): {
+            name: None if finite(x) is None else round(x, 6) for name, x in zip(names, numbers, strict=True)}
         for rollout_id, step_no, *numbers in source.connection.execute(query, values)
         if numbers[0] is not None
     }

@@ -133,7 +133,8 @@ def headline(groups: list[Group], between: dict[str, Any] | None, problems: list
     said = [f"{tries:,} tries of {tasks:,} task{'' if tasks == 1 else 's'}"
             + (f", {_percent(solved / judged)} solved." if judged else ".")]
     if judged < tries:
-        said.append(f"{tries - judged:,} of them are not judged: no method says anything of these."
+        are = "is" if tries - judged == 1 else "are"
+        said.append(f"{tries - judged:,} of them {are} not judged: no method says anything of these."
                     if judged else "None is judged: without an outcome no method gives an advantage.")
     if between and between["both"]:
         said.append(_in_words(between))
