@@ -235,8 +235,9 @@ write_region()
 
 	cat "$region"
 	grep -qF -- "$begin" "$report" || return 0
-	awk -v begin="$begin" -v end="$end" -v region="$region" '
-		function wanted(line) { return line !~ /^\|/ || line ~ /^\| (what|---|bare scan)|goal:/ }
+	# Of times, the page has the lines with a goal; all lines of other pages.
+	awk -v begin="$begin" -v end="$end" -v region="$region" -v all="$([ "${report##*/}" = performance.md ] || echo 1)" '
+		function wanted(line) { return all || line !~ /^\|/ || line ~ /^\| (what|---|bare scan)|goal:/ }
 		$0 == begin { print; print ""; while ((getline line <region) > 0) if (wanted(line)) print line; if (line != "") print ""; skipping = 1; next }
 		$0 == end { skipping = 0 }
 		!skipping' "$report" >"$work/performance.md"
