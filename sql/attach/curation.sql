@@ -9,28 +9,6 @@ COMMENT ON FUNCTION stepadv_internal.selection_of(text[], jsonb) IS
 'part of create_selection: true; the arguments say which columns of the view are the group''s, and which have a role';
 
 -- What a selection says of its columns; NULLs for any other view.
--- The columns of a view of attach that are the user's state and action: those that
--- feed these roles.  Where two could be meant, none is taken; and what attach makes
--- of several columns is nobody's column.
-CREATE FUNCTION stepadv_internal.shown_roles(view regclass, a stepadv_internal.attached) RETURNS jsonb
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}')
-	FROM (
-		SELECT r.role, array_agg(v.name) AS names
-		FROM (SELECT c.name AS role, min(c.column_name) AS column_name FROM stepadv_internal.view_columns((a).rows) c
-			WHERE c.name IN ('state', 'action') GROUP BY 1 HAVING count(*) = 1) r
-		JOIN stepadv_internal.view_columns((a).shown) s ON s.plain AND s.column_name = r.column_name
-			AND s.name NOT LIKE 'stepadv\_%'
-		JOIN stepadv_internal.view_columns(view) v ON v.plain AND v.relation = (a).shown AND v.column_name = s.name
-		GROUP BY r.role
-	) x
-	WHERE cardinality(x.names) = 1
-$$;
-COMMENT ON FUNCTION stepadv_internal.shown_roles(regclass, stepadv_internal.attached) IS
-'part of select_steps: the columns of a view of attach that are the user''s state and action, by role';
-
 -- What a value is ordered by, the same in every database: numbers as numbers,
 -- everything else by the bytes of its text.
 CREATE FUNCTION stepadv_internal.curation_key(expression text, type oid) RETURNS text
@@ -135,7 +113,20 @@ BEGIN
 		WHERE curation_source.advantages = ANY (k.views);
 	IF FOUND THEN
 		by_attach := true;
-		columns := stepadv_internal.shown_roles(curation_source.advantages, a);
+		-- The columns that are the user's state and action: those that feed these roles.  Where two could be meant,
+		-- none is taken; and what attach makes of several columns is nobody's column.
+		SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}') INTO columns
+		FROM (
+			SELECT r.role, array_agg(v.name) AS names
+			FROM (SELECT c.name AS role, min(c.column_name) AS column_name FROM stepadv_internal.view_columns(a.rows) c
+				WHERE c.name IN ('state', 'action') GROUP BY 1 HAVING count(*) = 1) r
+			JOIN stepadv_internal.view_columns(a.shown) s ON s.plain AND s.column_name = r.column_name
+				AND s.name NOT LIKE 'stepadv\_%'
+			JOIN stepadv_internal.view_columns(curation_source.advantages) v ON v.plain AND v.relation = a.shown
+				AND v.column_name = s.name
+			GROUP BY r.role
+		) x
+		WHERE cardinality(x.names) = 1;
 		groups := a.views[array_position(a.view_kinds, 'groups')];
 		-- The columns of the group come first in every view.
 		made := to_jsonb(stepadv_internal.group_columns(curation_source.advantages, a.n_group_columns));

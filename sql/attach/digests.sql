@@ -137,48 +137,6 @@ COMMENT ON FUNCTION stepadv_internal.measured_join(stepadv_internal.attached, te
 'part of attach: the join that brings ids and numbers of the rollouts of g, which of two of them they are (0: the '
 	'only one)';
 
--- By rollout the tokens of its responses, which are known where those of all its steps are; NULL where they are not
--- given.
-CREATE FUNCTION stepadv_internal.response_tokens(a stepadv_internal.attached) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF NOT stepadv_internal.has_column((a).shown, 'stepadv_response_token_ids'::text) THEN
-		RETURN NULL;
-	END IF;
-	RETURN format('(SELECT %1$s, s.stepadv_rollout, CASE WHEN count(s.stepadv_response_token_ids) = count(*)'
-			' THEN sum(pg_catalog.cardinality(s.stepadv_response_token_ids))::float8 END AS n_tokens FROM %2$s s '
-				'WHERE s.stepadv_no IS NOT NULL GROUP BY %1$s, s.stepadv_rollout)',
-		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 's.%1$I'::text,
-			', '::text),
-		stepadv_internal.shown_only(a, '{stepadv_rollout,stepadv_no,stepadv_response_token_ids}'::text[]));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.response_tokens(stepadv_internal.attached) IS
-'part of attach: a relation of rollouts with the tokens of their responses';
-
--- When the rollout of a row x of one of the adapters of runs began and ended, in seconds between.
-CREATE FUNCTION stepadv_internal.rollout_seconds(a stepadv_internal.attached, OUT view regclass, OUT expression text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	SELECT min(c.view::oid)::regclass INTO view FROM unnest('{started_at,ended_at}'::text[]) r(role)
-		CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
-	HAVING count(c.view) = 2 AND min(c.view::oid) = max(c.view::oid);
-	IF view IS NULL OR view = (a).rows THEN
-		view := NULL;
-		RETURN;
-	END IF;
-	-- Infinite times have no distance.
-	expression := 'CASE WHEN pg_catalog.isfinite(x.stepadv_started_at) AND pg_catalog.isfinite(x.stepadv_ended_at)'
-		' THEN extract(epoch FROM x.stepadv_ended_at OPERATOR(pg_catalog.-) x.stepadv_started_at)::float8 END';
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.rollout_seconds(stepadv_internal.attached) IS
-'part of attach: how long a rollout of an adapter took; NULL where its start and end are not given together';
-
 -- What is measured of rollouts: names, the joins that bring what the group itself does not tell, and these.
 CREATE FUNCTION stepadv_internal.digest_measures(a stepadv_internal.attached, OUT measures text[], OUT joins text,
 	OUT ids text, OUT numbers text)
@@ -187,19 +145,36 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	roles CONSTANT text[] := stepadv_internal.available_roles(a);
-	tokens CONSTANT text := stepadv_internal.response_tokens(a);
-	took CONSTANT record := stepadv_internal.rollout_seconds(a);
-	pair CONSTANT integer := CASE WHEN tokens IS NOT NULL AND took.view IS NOT NULL THEN 1 ELSE 0 END;
+	tokens text;
+	took regclass;
+	pair integer;
 BEGIN
+	-- By rollout the tokens of its responses, which are known where those of all its steps are.
+	IF stepadv_internal.has_column((a).shown, 'stepadv_response_token_ids'::text) THEN
+		tokens := format('(SELECT %1$s, s.stepadv_rollout, CASE WHEN count(s.stepadv_response_token_ids) = count(*)'
+				' THEN sum(pg_catalog.cardinality(s.stepadv_response_token_ids))::float8 END AS n_tokens FROM %2$s s '
+					'WHERE s.stepadv_no IS NOT NULL GROUP BY %1$s, s.stepadv_rollout)',
+			stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 's.%1$I'::text,
+				', '::text),
+			stepadv_internal.shown_only(a, '{stepadv_rollout,stepadv_no,stepadv_response_token_ids}'::text[]));
+	END IF;
+	-- How long a rollout took, where its start and end are given together.
+	SELECT nullif(min(c.view::oid)::regclass, (a).rows) INTO took FROM unnest('{started_at,ended_at}'::text[]) r(role)
+		CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
+	HAVING count(c.view) = 2 AND min(c.view::oid) = max(c.view::oid);
+	pair := CASE WHEN tokens IS NOT NULL AND took IS NOT NULL THEN 1 ELSE 0 END;
 	SELECT array_agg(m.name ORDER BY m.i) INTO measures
 	FROM (VALUES (1, 'steps', true), (2, 'turns', 'turn' = ANY (roles)), (3, 'repeats', '{state,action}' <@ roles),
 		(4, 'cost', 'cost' = ANY (roles)),
-		(5, 'response_tokens', tokens IS NOT NULL), (6, 'seconds', took.view IS NOT NULL)) m(i, name, is_there)
+		(5, 'response_tokens', tokens IS NOT NULL), (6, 'seconds', took IS NOT NULL)) m(i, name, is_there)
 	WHERE m.is_there;
 	joins := concat(stepadv_internal.measured_join(a, 't'::text, (a).shown, tokens, 'x.n_tokens'::text, pair),
-		stepadv_internal.measured_join(a, 'd'::text, took.view, stepadv_internal.relation_name(took.view),
-			took.expression, 2 * pair));
-	ids := concat_ws(' || ', CASE WHEN tokens IS NOT NULL THEN 't.ids' END, CASE WHEN took.view IS NOT NULL
+		-- Infinite times have no distance.
+		stepadv_internal.measured_join(a, 'd'::text, took, stepadv_internal.relation_name(took),
+			'CASE WHEN pg_catalog.isfinite(x.stepadv_started_at) AND pg_catalog.isfinite(x.stepadv_ended_at)'
+			' THEN extract(epoch FROM x.stepadv_ended_at OPERATOR(pg_catalog.-) x.stepadv_started_at)::float8 END',
+			2 * pair));
+	ids := concat_ws(' || ', CASE WHEN tokens IS NOT NULL THEN 't.ids' END, CASE WHEN took IS NOT NULL
 		THEN 'd.ids' END);
 	numbers := replace(ids, '.ids', '.numbers');
 END

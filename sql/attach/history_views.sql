@@ -182,23 +182,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.history_equality(stepadv_internal.attached, text) IS
 'part of attach: the equality of what is known of a run';
 
--- Whether a group p of the task comes before o and shares all else with it; what is not known
--- is shared with whom it is not known of either.
-CREATE FUNCTION stepadv_internal.comes_before(a stepadv_internal.attached, reach float8) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT concat('p.c2 OPERATOR(pg_catalog.<) ', min(h.own) FILTER (WHERE h.i = 2),
-		CASE WHEN reach < 'Infinity'
-			THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(%s::bigint, %s::bigint) OPERATOR(pg_catalog.-) '
-			'%s::bigint)', min(h.own) FILTER (WHERE h.i = 2), reach::bigint - 9223372036854775807, reach::bigint) END,
-		string_agg(format(' AND (p.c%1$s %2$s %3$s OR p.c%1$s IS NOT DISTINCT FROM NULL AND %3$s IS NOT DISTINCT FROM '
-			'NULL)', h.i, stepadv_internal.history_equality(a, h.role), h.own), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
-	FROM stepadv_internal.history_roles(a) h
-$$;
-COMMENT ON FUNCTION stepadv_internal.comes_before(stepadv_internal.attached, float8) IS
-'part of attach: the condition that a group p of the task of g is of its history';
-
 -- The group p as g, with its value.
 CREATE FUNCTION stepadv_internal.fold_one(a stepadv_internal.attached, reads text[]) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -221,23 +204,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.fold_one(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g with the value of the group p alone';
 
--- Immutable for most types: Citus takes nothing else among the arguments of functions below a subquery.
-CREATE FUNCTION stepadv_internal.group_identity(a stepadv_internal.attached, alias text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('stepadv.signature_hash(%s)',
-		string_agg(format('pg_catalog.int8send(COALESCE(%s, 0)::bigint) OPERATOR(pg_catalog.||) '
-		'pg_catalog.boolsend(%s IS NOT DISTINCT FROM NULL)',
-		stepadv_internal.identity(c.c, stepadv_internal.column_type((a).rows, k.k)), c.c), ' OPERATOR(pg_catalog.||) '
-			ORDER BY k.i))
-	FROM unnest(stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY k(k, i)
-		CROSS JOIN LATERAL format('%I.%I', group_identity.alias, k.k) c(c)
-$$;
-COMMENT ON FUNCTION stepadv_internal.group_identity(stepadv_internal.attached, text) IS
-'part of attach: the expression that makes a bigint of the key of a group, another for each but by chance; a NULL is '
-'a value, too';
-
 CREATE FUNCTION stepadv_internal.with_history(a stepadv_internal.attached, m stepadv_internal.known_method,
 	argument text, reads text[], settings jsonb, OUT argument_with text, OUT history text)
 LANGUAGE plpgsql STABLE
@@ -247,6 +213,8 @@ DECLARE
 	reach CONSTANT float8 := CASE WHEN stepadv_internal.takes_history((m).function)
 		THEN stepadv_internal.history_reach((m).method, settings) END;
 	run text;
+	identity text;
+	earlier text;
 BEGIN
 	argument_with := argument;
 	history := '';
@@ -263,10 +231,30 @@ BEGIN
 	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
 	WHERE h.key IS NULL
 	GROUP BY s.shaped_as;
+	-- A bigint of the key of a group, another for each but by chance; a NULL is a value, too.  Immutable for most
+	-- types: Citus takes nothing else among the arguments of functions below a subquery.
+	SELECT format('stepadv.signature_hash(%s)',
+		string_agg(format('pg_catalog.int8send(COALESCE(%s, 0)::bigint) OPERATOR(pg_catalog.||) '
+		'pg_catalog.boolsend(%s IS NOT DISTINCT FROM NULL)',
+		stepadv_internal.identity(c.c, stepadv_internal.column_type((a).rows, k.k)), c.c), ' OPERATOR(pg_catalog.||) '
+			ORDER BY k.i))
+	INTO identity
+	FROM unnest(stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY k(k, i)
+		CROSS JOIN LATERAL format('p.%I', k.k) c(c);
+	-- Whether a group p of the task comes before o and shares all else with it; what is not known is shared with
+	-- whom it is not known of either.
+	SELECT concat('p.c2 OPERATOR(pg_catalog.<) ', min(h.own) FILTER (WHERE h.i = 2),
+		CASE WHEN reach < 'Infinity'
+			THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(%s::bigint, %s::bigint) OPERATOR(pg_catalog.-) '
+			'%s::bigint)', min(h.own) FILTER (WHERE h.i = 2), reach::bigint - 9223372036854775807, reach::bigint) END,
+		string_agg(format(' AND (p.c%1$s %2$s %3$s OR p.c%1$s IS NOT DISTINCT FROM NULL AND %3$s IS NOT DISTINCT FROM '
+			'NULL)', h.i, stepadv_internal.history_equality(a, h.role), h.own), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
+	INTO earlier
+	FROM stepadv_internal.history_roles(a) h;
 	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), %s, p.c2::bigint) FROM '
 		'%s%s WHERE %s)',
-		argument, stepadv_internal.fold_one(a, reads), stepadv_internal.group_identity(a, 'p'::text), run
-			|| ' CROSS JOIN LATERAL ', stepadv_internal.groups_of_task(a), stepadv_internal.comes_before(a, reach));
+		argument, stepadv_internal.fold_one(a, reads), identity, run
+			|| ' CROSS JOIN LATERAL ', stepadv_internal.groups_of_task(a), earlier);
 	IF settings ? 'decay' THEN
 		SELECT format('stepadv_internal.of_policy_step(%s, %s)', argument,
 			CASE WHEN h.key IS NULL THEN format('(SELECT o.c2::bigint FROM %s)', run) ELSE h.own || '::bigint' END)

@@ -281,32 +281,6 @@ COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS
 'gives a view another query, with columns of later methods after those that it has; false if its columns do not allow '
 'it';
 
--- With the grants and the comment that it had; an error where something reads it.
-CREATE FUNCTION stepadv_internal.recreate_view(view regclass, query text) RETURNS regclass
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	old record;
-	given record;
-	made regclass;
-BEGIN
-	SELECT n.nspname, c.relname, c.relowner, c.relacl, obj_description(c.oid, 'pg_class') AS comment INTO old
-	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = recreate_view.view;
-	EXECUTE format('DROP VIEW %I.%I', old.nspname, old.relname);
-	made := stepadv_internal.create_view(old.nspname::text, old.relname::text, query, old.comment);
-	FOR given IN SELECT a.privilege_type, a.is_grantable, a.grantee, r.rolname FROM aclexplode(old.relacl) a
-		LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> old.relowner LOOP
-		EXECUTE format('GRANT %s ON %I.%I TO %s%s', given.privilege_type, old.nspname, old.relname,
-			CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.rolname) END, CASE WHEN given.is_grantable
-				THEN ' WITH GRANT OPTION' ELSE '' END);
-	END LOOP;
-	RETURN made;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS
-'part of add_views: drops a view and creates it with another query';
-
 -- A view whose columns are not those of its query: dropped and created anew, if that may be. Where
 -- something reads the view of a method, the columns that methods of stepadv have since 0.3.0 come last.
 CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text, of_method boolean, may_drop boolean)
@@ -316,10 +290,24 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	newer CONSTANT text[] := '{q_error,confidence}';
+	old record;
+	given record;
+	made regclass;
 BEGIN
 	IF may_drop THEN
 		BEGIN
-			RETURN stepadv_internal.recreate_view(reshape_view.view, query);
+			-- With the grants and the comment that it had; an error where something reads it.
+			SELECT n.nspname, c.relname, c.relowner, c.relacl, obj_description(c.oid, 'pg_class') AS comment INTO old
+			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = reshape_view.view;
+			EXECUTE format('DROP VIEW %I.%I', old.nspname, old.relname);
+			made := stepadv_internal.create_view(old.nspname::text, old.relname::text, query, old.comment);
+			FOR given IN SELECT a.privilege_type, a.is_grantable, a.grantee, r.rolname FROM aclexplode(old.relacl) a
+				LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> old.relowner LOOP
+				EXECUTE format('GRANT %s ON %I.%I TO %s%s', given.privilege_type, old.nspname, old.relname,
+					CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.rolname) END,
+					CASE WHEN given.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+			END LOOP;
+			RETURN made;
 		EXCEPTION WHEN dependent_objects_still_exist THEN
 			IF of_method AND stepadv_internal.replace_view(reshape_view.view, query, newer) THEN
 				RETURN reshape_view.view;
