@@ -204,6 +204,23 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.must_write(text) IS
 'error on a standby and in a transaction that is READ ONLY; what: the function called';
 
+-- What is written or read for somebody who named a relation, and may run code of its owner's.
+CREATE FUNCTION stepadv_internal.run_as_owner(relation regclass, statement text) RETURNS SETOF record
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY EXECUTE run_as_owner.statement;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.run_as_owner(regclass, text) IS
+'part of run: as whoever calls';
+
+CREATE FUNCTION stepadv_internal.run(relation regclass, statement text) RETURNS SETOF record
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv_internal.run(regclass, text) IS
+'the rows of a statement, run as the owner of the relation where the caller has their rights, as the caller otherwise';
+
 -- What differs between versions of PostgreSQL, in one place, as src/compat.h is for C:
 -- from which on the server has it.
 CREATE FUNCTION stepadv_internal.server_has(feature text) RETURNS boolean

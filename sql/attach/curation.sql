@@ -585,18 +585,13 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boolean) IS
 'part of select_steps: writes the query that applies the rules in their order';
 
-CREATE FUNCTION stepadv.select_steps(advantages regclass,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
-		min_visits integer DEFAULT NULL,
-	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
-		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
-	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL,
-		outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL,
-		min_confidence float8 DEFAULT NULL,
-	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
+CREATE FUNCTION stepadv_internal.select_steps(advantages regclass,
+	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
+	per_rollout integer, per_group integer, balance text, group_by text[], advantage_column text, stderr text,
+	outcome text, state text, action text, max_staleness integer, min_confidence float8, success_only boolean,
+	min_action_visits integer, sign text)
 RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
-LANGUAGE plpgsql STABLE ROWS 10000
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -618,13 +613,11 @@ BEGIN
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
 END
 $$;
-COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer,
-	text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
-'steps of a relation of advantages (a view of attach, or one with the group''s columns, rollout_id, step_no, step_id '
-'and advantage) that pass all rules given, in the order of docs/training.md; NULL: no such rule; of several the larger '
-'|advantage|, then the first; reason: why a step was kept';
+COMMENT ON FUNCTION stepadv_internal.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer,
+	integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
+'stepadv.select_steps, as the owner of the relation where the caller has their rights';
 
-CREATE FUNCTION stepadv.explain_selection(advantages regclass,
+CREATE FUNCTION stepadv.select_steps(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
 		min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
@@ -634,9 +627,22 @@ CREATE FUNCTION stepadv.explain_selection(advantages regclass,
 	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL,
 		min_confidence float8 DEFAULT NULL,
 	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
+RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
+LANGUAGE c STABLE ROWS 10000 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer,
+	text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
+'steps of a relation of advantages (a view of attach, or one with the group''s columns, rollout_id, step_no, step_id '
+'and advantage) that pass all rules given, in the order of docs/training.md; NULL: no such rule; of several the larger '
+'|advantage|, then the first; reason: why a step was kept';
+
+CREATE FUNCTION stepadv_internal.explain_selection(advantages regclass,
+	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
+	per_rollout integer, per_group integer, balance text, group_by text[], advantage_column text, stderr text,
+	outcome text, state text, action text, max_staleness integer, min_confidence float8, success_only boolean,
+	min_action_visits integer, sign text)
 RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
 	positive bigint, negative bigint, rollouts bigint, groups bigint)
-LANGUAGE plpgsql STABLE ROWS 10
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -690,6 +696,23 @@ BEGIN
 		$q$, grouped, made.steps) USING settings;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.explain_selection(regclass, text, float8, float8, integer, boolean, integer,
+	integer, integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
+'stepadv.explain_selection, as the owner of the relation where the caller has their rights';
+
+CREATE FUNCTION stepadv.explain_selection(advantages regclass,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
+		min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
+		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL,
+		outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL,
+		min_confidence float8 DEFAULT NULL,
+	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
+RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
+	positive bigint, negative bigint, rollouts bigint, groups bigint)
+LANGUAGE c STABLE ROWS 10 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer,
 	integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
 'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of '

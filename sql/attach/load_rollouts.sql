@@ -219,15 +219,17 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	rollouts CONSTANT regclass := to_regclass(format('%I.rollouts', load_key.schema));
 	otherwise text := CASE load_key.key WHEN 'run_id' THEN load_key.run_id WHEN 'policy_version'
 		THEN load_key.policy_version END;
 	expression text;
 BEGIN
 	SELECT pg_get_expr(d.adbin, d.adrelid) INTO expression
 	FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-	WHERE d.adrelid = to_regclass(format('%I.rollouts', load_key.schema)) AND a.attname = load_key.key;
+	WHERE d.adrelid = rollouts AND a.attname = load_key.key;
 	IF otherwise IS NULL AND FOUND THEN
-		EXECUTE format('SELECT (%s)::text', expression) INTO otherwise;
+		SELECT x.value INTO otherwise
+		FROM stepadv_internal.run(rollouts, format('SELECT (%s)::text', expression)) x(value text);
 	END IF;
 	RETURN format('coalesce(%s, %L::text)', CASE load_key.key WHEN 'task_id' THEN 'task_id, group_id'
 		WHEN 'group_id' THEN 'group_id, task_id' WHEN 'run_id' THEN 'run_id' WHEN 'policy_version' THEN 'policy_version'
@@ -370,6 +372,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	rollouts CONSTANT regclass := to_regclass(format('%I.rollouts', load_write_rollouts.schema));
 	listed CONSTANT text := stepadv_internal.load_list(keys, '%1$s', ', ');
 	columns CONSTANT text := concat_ws(', ', listed, 'rollout_id', stepadv_internal.load_list(others, '%1$s', ', '),
 		'model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata');
@@ -378,7 +381,7 @@ DECLARE
 			coalesce(p.channel, 'train'),
 			p.curation, p.started_at, p.ended_at, p.metadata
 		FROM pg_temp.stepadv_rollouts p WHERE %%s ORDER BY %5$s, p.rollout_id COLLATE "C" ON CONFLICT (%6$s,
-			rollout_id) %%s$q$,
+			rollout_id) %%s RETURNING 1$q$,
 		schema, replace(columns, '%', '%%'), stepadv_internal.load_list(keys, 'p.k%2$s', ', '),
 		-- A task is what many call a group.
 		(SELECT string_agg(CASE o.name WHEN 'task_id' THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I',
@@ -389,14 +392,16 @@ DECLARE
 		OR p.success IS NOT NULL AND p.success IS DISTINCT FROM p.known_success)$c$;
 BEGIN
 	-- (What Citus says of an INSERT counts what it did nothing on, too.)
-	EXECUTE format('WITH written AS (%s RETURNING 1) SELECT count(*) FROM written',
-		format(statement, 'true', 'DO NOTHING')) INTO rollouts_added;
+	SELECT count(*) INTO rollouts_added
+	FROM stepadv_internal.run(rollouts, format(statement, 'true', 'DO NOTHING')) x(one integer);
 	ALTER TABLE pg_temp.stepadv_rollouts ADD known_outcome float8, ADD known_success boolean;
-	EXECUTE format($q$WITH named AS MATERIALIZED (SELECT * FROM pg_temp.stepadv_rollouts), known AS MATERIALIZED (
-			SELECT n.n, r.outcome, r.success FROM named n JOIN %I.rollouts r ON %s AND r.rollout_id = n.rollout_id)
-		UPDATE pg_temp.stepadv_rollouts p SET known_outcome = k.outcome, known_success = k.success FROM known k
-			WHERE k.n = p.n$q$,
-		schema, stepadv_internal.load_list(keys, 'r.%1$s = n.k%2$s', ' AND '));
+	UPDATE pg_temp.stepadv_rollouts p SET known_outcome = k.outcome, known_success = k.success
+	FROM stepadv_internal.run(rollouts, format($q$WITH named AS MATERIALIZED (SELECT * FROM pg_temp.stepadv_rollouts)
+		SELECT n.n, r.outcome::float8, r.success::boolean FROM named n JOIN %s r ON %s
+			AND r.rollout_id = n.rollout_id$q$,
+		rollouts, stepadv_internal.load_list(keys, 'r.%1$s = n.k%2$s', ' AND ')))
+		k(n bigint, outcome float8, success boolean)
+	WHERE k.n = p.n;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
 	SELECT coalesce(p.judged_n, p.n), format('rollout %s of group %s has more than one %s, of which the last counts',
 		p.rollout_id, p.group_name, d.differs), true
@@ -409,9 +414,9 @@ BEGIN
 		stepadv_internal.load_list(keys, 'p.k%2$s', ', '), says_more) INTO load_write_rollouts.groups, rollouts_updated;
 	-- A reload that says nothing new must not write.
 	IF rollouts_updated > 0 THEN
-		EXECUTE format(statement, says_more,
+		PERFORM FROM stepadv_internal.run(rollouts, format(statement, says_more,
 			'DO UPDATE SET outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, '
-			'r.success)');
+			'r.success)')) x(one integer);
 	END IF;
 END
 $$;
@@ -425,20 +430,23 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	steps CONSTANT regclass := to_regclass(format('%I.steps', load_drop_known.schema));
 	same_rollout CONSTANT text := stepadv_internal.load_list(load_drop_known.keys, 's.%1$s = p.k%2$s', ' AND ')
 		|| ' AND s.rollout_id = p.rollout_id';
 BEGIN
-	EXECUTE format($q$CREATE TEMP TABLE stepadv_known ON COMMIT DROP AS
+	CREATE TEMP TABLE stepadv_known ON COMMIT DROP AS
+	SELECT k.n, k.same FROM stepadv_internal.run(steps, format($q$
 		WITH named AS MATERIALIZED (SELECT * FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL
 			AND p.step_no IS NOT NULL)
 		SELECT p.n, (p.turn, p.observation, p.action, p.tool, p.args, p.ok, p.reward) IS NOT DISTINCT FROM
 			(s.turn, s.observation, s.action, s.tool, s.args, s.ok, s.reward) AS same
-		FROM named p JOIN %I.steps s ON %s AND s.step_no = p.step_no$q$, load_drop_known.schema, same_rollout);
+		FROM named p JOIN %s s ON %s AND s.step_no = p.step_no$q$, steps, same_rollout)) k(n bigint, same boolean);
+	GRANT SELECT ON pg_temp.stepadv_known TO PUBLIC;
 	steps_repeated := (SELECT count(*) FROM pg_temp.stepadv_known k WHERE k.same);
 	IF load_drop_known.replace THEN
-		EXECUTE format($q$DELETE FROM %I.steps s USING pg_temp.stepadv_parsed p JOIN pg_temp.stepadv_known k
-			ON k.n = p.n AND NOT k.same
-			WHERE %s AND s.step_no = p.step_no$q$, load_drop_known.schema, same_rollout);
+		PERFORM FROM stepadv_internal.run(steps, format($q$DELETE FROM %s s USING pg_temp.stepadv_parsed p
+			JOIN pg_temp.stepadv_known k ON k.n = p.n AND NOT k.same
+			WHERE %s AND s.step_no = p.step_no RETURNING 1$q$, steps, same_rollout)) x(one integer);
 		DELETE FROM pg_temp.stepadv_known k WHERE NOT k.same;
 	END IF;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
@@ -459,14 +467,16 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
 AS $$
+DECLARE
+	steps CONSTANT regclass := to_regclass(format('%I.steps', load_write_steps.schema));
 BEGIN
-	EXECUTE format($q$
+	SELECT count(*) INTO steps_added FROM stepadv_internal.run(steps, format($q$
 		WITH named AS MATERIALIZED (SELECT p.* FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL
 			AND p.step_no IS NOT NULL),
-		begun AS MATERIALIZED (SELECT n.n FROM named n JOIN %1$I.steps s ON %2$s AND s.rollout_id = n.rollout_id
+		begun AS MATERIALIZED (SELECT n.n FROM named n JOIN %1$s s ON %2$s AND s.rollout_id = n.rollout_id
 			AND s.step_no < n.step_no
 			WHERE n.observation IS NULL GROUP BY n.n)
-		INSERT INTO %1$I.steps (%3$s, rollout_id, step_no, turn, observation, action, tool, args, ok,
+		INSERT INTO %1$s (%3$s, rollout_id, step_no, turn, observation, action, tool, args, ok,
 			next_observation, next_state, state, reward, turn_reward, value, cost, prompt_token_ids,
 				response_token_ids, response_mask, rollout_logprobs, metadata)
 		SELECT %4$s, n.rollout_id, n.step_no, n.turn, n.observation, n.action, n.tool, n.args, n.ok,
@@ -478,79 +488,13 @@ BEGIN
 				n.rollout_logprobs, n.metadata
 		FROM named n LEFT JOIN begun b ON b.n = n.n
 		WINDOW w AS (PARTITION BY %4$s, n.rollout_id ORDER BY n.step_no)
-		$q$, load_write_steps.schema, stepadv_internal.load_list(load_write_steps.keys, 's.%1$s = n.k%2$s', ' AND '),
+		RETURNING 1$q$, steps, stepadv_internal.load_list(load_write_steps.keys, 's.%1$s = n.k%2$s', ' AND '),
 		stepadv_internal.load_list(load_write_steps.keys, '%1$s', ', '),
-			stepadv_internal.load_list(load_write_steps.keys, 'n.k%2$s', ', '));
-	GET DIAGNOSTICS steps_added = ROW_COUNT;
+			stepadv_internal.load_list(load_write_steps.keys, 'n.k%2$s', ', '))) x(one integer);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, text[]) IS
 'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, and counts';
-
-CREATE FUNCTION stepadv_internal.load_report(on_error text, OUT bad_lines bigint, OUT contradictions bigint,
-	OUT problems jsonb)
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	problem record;
-BEGIN
-	SELECT count(*) FILTER (WHERE NOT e.is_contradiction), count(*) FILTER (WHERE e.is_contradiction),
-		coalesce((SELECT jsonb_agg(jsonb_build_object('line', w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
-			FROM (SELECT * FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 1000) w), '[]')
-	INTO bad_lines, contradictions, problems FROM pg_temp.stepadv_problems e;
-	FOR problem IN SELECT e.n, e.reason, row_number() OVER (ORDER BY e.n, e.reason) AS i
-		FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 11
-	LOOP
-		IF load_report.on_error = 'stop' THEN
-			RAISE EXCEPTION 'line %: %', problem.n, problem.reason
-				USING ERRCODE = 'data_exception',
-					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', bad_lines,
-						contradictions),
-					HINT = 'With on_error ''skip'' the rest is loaded.';
-		ELSIF problem.i <= 10 THEN
-			RAISE WARNING 'line %: %', problem.n, problem.reason;
-		ELSE
-			RAISE WARNING '% more problems: see the column problems', bad_lines + contradictions - 10;
-		END IF;
-	END LOOP;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.load_report(text) IS
-'part of load_rollouts: counts what is noted in pg_temp.stepadv_problems, and stops or warns of it';
-
--- What must be so before anything is read; and no temporary table of a load that was
--- called before in the same transaction.
-CREATE FUNCTION stepadv_internal.load_begin(lines regclass, on_error text) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	relic text;
-BEGIN
-	IF load_begin.on_error IS NULL OR load_begin.on_error NOT IN ('stop', 'skip') THEN
-		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_begin.on_error), 'NULL')
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'on_error is ''stop'' or ''skip''.';
-	ELSIF getdatabaseencoding() <> 'UTF8' THEN
-		RAISE EXCEPTION 'rollouts cannot be loaded into a database with encoding %', getdatabaseencoding()
-			USING ERRCODE = 'feature_not_supported', HINT = 'Use a database with encoding UTF8.';
-	ELSIF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_begin.lines AND NOT a.attisdropped
-		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
-	THEN
-		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text',
-			load_begin.lines USING ERRCODE = 'undefined_column';
-	END IF;
-	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_repeated',
-		'stepadv_known'] LOOP
-		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
-			EXECUTE format('DROP TABLE pg_temp.%I', relic);
-		END IF;
-	END LOOP;
-	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, is_contradiction boolean) ON COMMIT DROP;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.load_begin(regclass, text) IS
-'part of load_rollouts: checks what it needs, and drops what temporary tables an earlier call has left';
 
 CREATE FUNCTION stepadv.load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop',
 	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL,
@@ -565,10 +509,31 @@ SET work_mem = '32MB'
 SET jit = off
 AS $$
 DECLARE
+	relic text;
 	shape record;
 	known_repeated bigint;
+	problem record;
 BEGIN
-	PERFORM stepadv_internal.load_begin(load_rollouts.lines, load_rollouts.on_error);
+	IF load_rollouts.on_error IS NULL OR load_rollouts.on_error NOT IN ('stop', 'skip') THEN
+		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_rollouts.on_error), 'NULL')
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'on_error is ''stop'' or ''skip''.';
+	ELSIF getdatabaseencoding() <> 'UTF8' THEN
+		RAISE EXCEPTION 'rollouts cannot be loaded into a database with encoding %', getdatabaseencoding()
+			USING ERRCODE = 'feature_not_supported', HINT = 'Use a database with encoding UTF8.';
+	ELSIF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
+		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
+	THEN
+		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text',
+			load_rollouts.lines USING ERRCODE = 'undefined_column';
+	END IF;
+	-- No temporary table of a load that was called before in the same transaction.
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_repeated',
+		'stepadv_known'] LOOP
+		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
+			EXECUTE format('DROP TABLE pg_temp.%I', relic);
+		END IF;
+	END LOOP;
+	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, is_contradiction boolean) ON COMMIT DROP;
 	shape := stepadv_internal.load_shape(load_rollouts.schema);
 	SELECT p.* INTO lines_read, empty_lines, load_rollouts.nul_replaced
 	FROM stepadv_internal.load_parse(load_rollouts.schema, shape.keys, load_rollouts.lines, load_rollouts.run_id,
@@ -579,11 +544,30 @@ BEGIN
 	PERFORM stepadv_internal.load_gather(shape.keys, load_rollouts.run_id, load_rollouts.policy_version,
 		load_rollouts.policy_step);
 	ANALYZE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts;
+	-- Who may load as the owner of the tables does so: their defaults, triggers and casts run with the owner's rights.
+	GRANT SELECT ON pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts TO PUBLIC;
 	SELECT r.* INTO load_rollouts.groups, rollouts_added, rollouts_updated
 	FROM stepadv_internal.load_write_rollouts(load_rollouts.schema, shape.keys, shape.others, load_rollouts.replace) r;
 	known_repeated := stepadv_internal.load_drop_known(load_rollouts.schema, shape.keys, load_rollouts.replace);
-	SELECT r.* INTO bad_lines, contradictions, load_rollouts.problems
-		FROM stepadv_internal.load_report(load_rollouts.on_error) r;
+	SELECT count(*) FILTER (WHERE NOT e.is_contradiction), count(*) FILTER (WHERE e.is_contradiction),
+		coalesce((SELECT jsonb_agg(jsonb_build_object('line', w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
+			FROM (SELECT * FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 1000) w), '[]')
+	INTO bad_lines, contradictions, load_rollouts.problems FROM pg_temp.stepadv_problems e;
+	FOR problem IN SELECT e.n, e.reason, row_number() OVER (ORDER BY e.n, e.reason) AS i
+		FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 11
+	LOOP
+		IF load_rollouts.on_error = 'stop' THEN
+			RAISE EXCEPTION 'line %: %', problem.n, problem.reason
+				USING ERRCODE = 'data_exception',
+					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', bad_lines,
+						contradictions),
+					HINT = 'With on_error ''skip'' the rest is loaded.';
+		ELSIF problem.i <= 10 THEN
+			RAISE WARNING 'line %: %', problem.n, problem.reason;
+		ELSE
+			RAISE WARNING '% more problems: see the column problems', bad_lines + contradictions - 10;
+		END IF;
+	END LOOP;
 	steps_added := stepadv_internal.load_write_steps(load_rollouts.schema, shape.keys);
 	steps_repeated := steps_repeated + known_repeated;
 	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems, pg_temp.stepadv_rollouts, pg_temp.stepadv_repeated,

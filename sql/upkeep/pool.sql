@@ -114,36 +114,6 @@ COMMENT ON FUNCTION stepadv.create_pool(regclass, text, integer, text, integer, 
 'status, over the table <prefix>_pool, which says who claimed it. Rules: min_rollouts, drop_uniform, max_staleness '
 '(policy steps), uses (how often it is handed out)';
 
--- Columns of the view, each with desc behind it where the largest come first, or random.
-CREATE FUNCTION stepadv_internal.claim_order(ready regclass, keys text[], "by" text[]) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	wanted text;
-	parts text[];
-	items text[] := '{}';
-BEGIN
-	FOREACH wanted IN ARRAY coalesce(claim_order."by", '{}') LOOP
-		parts := regexp_match(wanted, '^(.*?)( desc)?$'::text);
-		IF wanted = 'random' THEN
-			items := items || 'random()'::text;
-		ELSIF stepadv_internal.has_column(claim_order.ready, parts[1]) THEN
-			items := items || format('r.%I %s NULLS LAST', parts[1], parts[2]);
-		ELSE
-			RAISE EXCEPTION 'cannot claim groups by "%": % has no such column', coalesce(wanted, 'NULL'),
-				stepadv_internal.relation_name(claim_order.ready)
-				USING ERRCODE = 'undefined_column', HINT = coalesce('Did you mean "'
-					|| stepadv_internal.nearest_column(claim_order.ready, parts[1]) || '"?',
-					'by names columns of the view, each with desc behind it where the largest come first, or random.');
-		END IF;
-	END LOOP;
-	RETURN array_to_string(items || stepadv_internal.list(claim_order.keys, 'r.%1$I'::text, ', '::text), ', ');
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.claim_order(regclass, text[], text[]) IS
-'part of claim_groups: in which order groups are taken';
-
 CREATE FUNCTION stepadv.claim_groups(pool anyelement, n integer, "by" text[] DEFAULT NULL,
 	lease interval DEFAULT '10 minutes',
 	holder text DEFAULT NULL) RETURNS SETOF anyelement
@@ -159,7 +129,9 @@ DECLARE
 	until CONSTANT timestamptz := clock_timestamp() + claim_groups.lease;
 	by_whom CONSTANT text := coalesce(claim_groups.holder, nullif(current_setting('application_name'), ''),
 		session_user::text);
-	taken integer := 0;
+	wanted text;
+	parts text[];
+	items text[] := '{}';	-- in which order groups are taken
 BEGIN
 	IF coalesce(claim_groups.n, 0) < 1 THEN
 		RAISE EXCEPTION 'n must be at least 1, not %', coalesce(claim_groups.n::text, 'NULL')
@@ -170,30 +142,44 @@ BEGIN
 				HINT = 'It is the time after which others may take the groups if they are not consumed by then.';
 	END IF;
 	PERFORM stepadv_internal.must_write('claim_groups'::text);
+	FOREACH wanted IN ARRAY coalesce(claim_groups."by", '{}') LOOP
+		parts := regexp_match(wanted, '^(.*?)( desc)?$'::text);
+		IF wanted = 'random' THEN
+			items := items || 'random()'::text;
+		ELSIF stepadv_internal.has_column(ready, parts[1]) THEN
+			items := items || format('r.%I %s NULLS LAST', parts[1], parts[2]);
+		ELSE
+			RAISE EXCEPTION 'cannot claim groups by "%": % has no such column', coalesce(wanted, 'NULL'),
+				stepadv_internal.relation_name(ready)
+				USING ERRCODE = 'undefined_column', HINT = coalesce('Did you mean "'
+					|| stepadv_internal.nearest_column(ready, parts[1]) || '"?',
+					'by names columns of the view, each with desc behind it where the largest come first, or random.');
+		END IF;
+	END LOOP;
 	-- Groups that came since get their rows, by one caller at a time: others go on with the rows that there are.
 	BEGIN
 		EXECUTE format('LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE NOWAIT', behind.pool);
-		EXECUTE format('INSERT INTO %1$s (%2$s) SELECT %2$s FROM %3$s r WHERE r.status = ''ready'' AND NOT EXISTS ('
-			'SELECT FROM %1$s p WHERE %4$s)', behind.pool, list, ready,
-			stepadv_internal.same_columns('p'::text, 'r'::text, behind.keys, behind.pool));
+		PERFORM FROM stepadv_internal.run(ready, format('INSERT INTO %1$s (%2$s) SELECT %2$s FROM %3$s r '
+			'WHERE r.status = ''ready'' AND NOT EXISTS (SELECT FROM %1$s p WHERE %4$s) RETURNING 1', behind.pool, list,
+			ready, stepadv_internal.same_columns('p'::text, 'r'::text, behind.keys, behind.pool))) x(one integer);
 	EXCEPTION WHEN lock_not_available THEN
 		NULL;
 	END;
 	-- As it was when the view was read, and nobody is at it.
-	FOR pool IN EXECUTE format($$SELECT r.* FROM %1$s r JOIN %2$s q ON %3$s AND q.n_uses = r.n_uses
-		AND q.claim IS NOT DISTINCT FROM r.claim
-		WHERE r.status = 'ready' ORDER BY %4$s LIMIT $1 FOR NO KEY UPDATE OF q SKIP LOCKED$$,
+	RETURN QUERY EXECUTE format('SELECT (x.taken).* FROM stepadv_internal.run($1, $2) x(taken %s)', ready)
+		USING ready, format($$
+		WITH taken AS MATERIALIZED (SELECT ROW(r.*)::%1$s AS taken FROM %1$s r JOIN %2$s q ON %3$s
+				AND q.n_uses = r.n_uses AND q.claim IS NOT DISTINCT FROM r.claim
+			WHERE r.status = 'ready' ORDER BY %4$s LIMIT %5$s FOR NO KEY UPDATE OF q SKIP LOCKED),
+		marked AS (UPDATE %2$s p SET claim = %6$L, claimed_by = %7$L, claimed_until = %8$L,
+				n_claimed = (SELECT count(*) FROM taken)
+			FROM taken t WHERE %9$s)
+		SELECT jsonb_populate_record(t.taken, %10$L) FROM taken t$$,
 		ready, behind.pool, stepadv_internal.same_columns('q'::text, 'r'::text, behind.keys, behind.pool),
-		stepadv_internal.claim_order(ready, behind.keys, claim_groups."by")) USING claim_groups.n
-	LOOP
-		EXECUTE format('UPDATE %s p SET claim = $2, claimed_by = $3, claimed_until = $4 WHERE %s', behind.pool,
-			stepadv_internal.same_columns('p'::text, '($1)'::text, behind.keys, behind.pool))
-			USING pool, claim, by_whom, until;
-		RETURN NEXT jsonb_populate_record(pool, jsonb_build_object('status', 'claimed', 'claim', claim, 'claimed_by',
-			by_whom, 'claimed_until', until));
-		taken := taken + 1;
-	END LOOP;
-	EXECUTE format('UPDATE %s p SET n_claimed = $2 WHERE p.claim = $1', behind.pool) USING claim, taken;
+		array_to_string(items || stepadv_internal.list(behind.keys, 'r.%1$I'::text, ', '::text), ', '),
+		claim_groups.n, claim, by_whom, until,
+		stepadv_internal.same_columns('p'::text, '(t.taken)'::text, behind.keys, behind.pool),
+		jsonb_build_object('status', 'claimed', 'claim', claim, 'claimed_by', by_whom, 'claimed_until', until));
 END
 $claim_groups$;
 COMMENT ON FUNCTION stepadv.claim_groups(anyelement, integer, text[], interval, text) IS
@@ -210,12 +196,12 @@ DECLARE
 	held integer;
 	claimed integer;
 BEGIN
-	EXECUTE format('WITH used AS (UPDATE %s p SET claimed_until = NULL, n_uses = p.n_uses + 1, consumed_at =
-		statement_timestamp(), consumed_step = $2
-			WHERE p.claim = $1 AND p.claimed_until IS NOT NULL RETURNING p.n_claimed)
-		SELECT count(*), max(u.n_claimed) FROM used u',
-			(stepadv_internal.pool_of(consume_groups.pool)).pool)
-	INTO held, claimed USING consume_groups.claim, consume_groups.policy_step;
+	SELECT x.held, x.claimed INTO held, claimed FROM stepadv_internal.run(consume_groups.pool, format('WITH used AS
+		(UPDATE %s p SET claimed_until = NULL, n_uses = p.n_uses + 1, consumed_at = statement_timestamp(),
+			consumed_step = %L WHERE p.claim = %L AND p.claimed_until IS NOT NULL RETURNING p.n_claimed)
+		SELECT count(*)::integer, max(u.n_claimed) FROM used u',
+		(stepadv_internal.pool_of(consume_groups.pool)).pool, consume_groups.policy_step, consume_groups.claim))
+		x(held integer, claimed integer);
 	IF held = 0 THEN
 		RAISE EXCEPTION 'no group of % is held by claim %', stepadv_internal.relation_name(consume_groups.pool),
 			coalesce(consume_groups.claim::text, 'NULL')

@@ -584,6 +584,32 @@ unharmed('a table that was hers');
 works('mallory', 'helped', q(CREATE TABLE m.left_attachment OF stepadv.attachment), undef, 'mallory has a table of our type');
 refused('admin', 'helped', q(SELECT stepadv.attach('m.given'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', prefix => 'left')), qr/relation "left_attachment" already exists/, 'an administrator attaches beside it');
 
+# Her pool, her advantages, her canonical tables: what they run when an administrator claims, selects and loads is hers.
+$node->safe_psql('helped', 'GRANT CREATE ON DATABASE helped TO mallory');
+works('mallory', 'helped', qq(CREATE TABLE m.p (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8); INSERT INTO m.p SELECT i, i % 3, i / 3, 1, i FROM generate_series(1, 30) i;
+	SELECT count(*) > 5 FROM stepadv.attach('m.p'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}'); SELECT stepadv.create_pool('m.p');
+	DO \$do\$ BEGIN EXECUTE 'CREATE OR REPLACE VIEW m.p_ready AS ' || replace(pg_get_viewdef('m.p_ready'::regclass), 'SELECT g.g,', 'SELECT m.evil(g.g) AS g,'); END \$do\$;
+	CREATE VIEW m.chosen AS SELECT m.evil(p.g) AS g, p.rollout_id, p.step_no, p.step_id, p.advantage FROM m.p_rloo p;
+	SELECT count(*) > 5 FROM stepadv.create_tables('ml'::text);
+	CREATE FUNCTION m.evil_default() RETURNS text LANGUAGE plpgsql AS \$f\$ $evil RETURN 'run'; END \$f\$;
+	ALTER TABLE ml.rollouts ALTER run_id SET DEFAULT m.evil_default();)
+	. join('', map { "CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON $_ FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger();" } qw(m.p_pool ml.rollouts ml.steps)), "t\nm.p_ready\nt", 'mallory has a pool and tables, with traps');
+my $lines = q(CREATE TEMP TABLE lines AS SELECT n, format('{"task_id": "t", "rollout_id": "%s", "step_no": 1, "observation": "o", "action": "%s", "outcome": %s}', n, word, n - 1) AS line FROM generate_series(1, 2::bigint) n, (VALUES ('a')) w(word););
+foreach my $call ([ q(SELECT string_agg(g || claimed_by, ' ') FROM stepadv.claim_groups(NULL::m.p_ready, 2, "by" => '{g desc}', holder => 'admin'); SELECT sum(n_claimed) FROM m.p_pool), "2admin 1admin\n4", 'claims' ],
+	[ q(SELECT stepadv.consume_groups('m.p_ready', (SELECT claim FROM m.p_pool WHERE claim IS NOT NULL LIMIT 1), 1)), 2, 'consumes' ],
+	[ q(SELECT count(*) FROM stepadv.select_steps('m.chosen', group_by => '{g}', per_group => 1)), 3, 'selects' ],
+	[ q(SELECT max(kept) FROM stepadv.explain_selection('m.chosen', group_by => '{g}', per_group => 1)), 30, 'explains' ],
+	[ "$lines SELECT rollouts_added, steps_added FROM stepadv.load_rollouts('ml', 'lines')", '2|2', 'loads' ],
+	[ "$lines UPDATE lines SET line = replace(replace(line, '\"a\"', '\"b\"'), '\"outcome\": 1', '\"outcome\": 2'); SELECT rollouts_updated, steps_added FROM stepadv.load_rollouts('ml', 'lines', replace => true); SELECT string_agg(action, '') FROM ml.steps", "1|2\nbb", 'loads anew' ])
+{
+	works('admin', 'helped', $call->[0], $call->[1], "an administrator $call->[2]");
+	like("@noise", qr/evil ran as mallory/, 'she had a trap there');
+	unharmed("an administrator $call->[2]");
+}
+# To make a view over hers runs nothing of hers.
+works('admin', 'helped', q(SELECT stepadv.create_selection('m.chosen', 'of_hers', group_by => '{g}', schema => 'public')), 'of_hers', 'an administrator has a selection of hers');
+unlike("@noise", qr/evil ran/, 'nothing of hers ran');
+
 # ---- 7. A stranger in the way: many tables of our type, all locked; locks and views on what is to go
 house('crowded');
 $node->safe_psql('crowded', 'CREATE SCHEMA m AUTHORIZATION mallory; GRANT CREATE ON SCHEMA public TO mallory');
