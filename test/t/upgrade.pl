@@ -5,10 +5,11 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/../upgrade";
+use lib "$FindBin::Bin/../upgrade", $FindBin::Bin;
 use Life;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('upgrade');
@@ -18,7 +19,7 @@ $node->start;
 my $folder = Life::own_extensions($node);
 plan skip_all => 'this server reads extensions from one place only, which is not ours to write to' if !$folder;
 my ($frozen, $present) = frozen_versions($folder, 'stepadv');
-$node->safe_psql('postgres', 'CREATE ROLE ann LOGIN');
+$node->safe_psql('postgres', 'CREATE ROLE ann LOGIN; CREATE ROLE mallory LOGIN');
 
 # The present version under another number, with more behind it.
 sub stand_in
@@ -41,9 +42,29 @@ sub make_database
 sub update
 {
 	my ($database) = @_;
-	my ($status, undef, $err) = $node->psql($database, 'ALTER EXTENSION stepadv UPDATE');
+	my ($status, undef, $err) = $node->psql($database, q(SET lock_timeout = '20s'; ALTER EXTENSION stepadv UPDATE), on_error_stop => 1);
 	is($status, 0, "$database is updated") or diag($err);
 	return;
+}
+
+# A stranger who would stop an update: views over every function that can be called, and a table
+# of each of our types, which she holds.
+sub in_the_way
+{
+	my ($database) = @_;
+	$node->safe_psql($database, 'CREATE SCHEMA hers AUTHORIZATION mallory');
+	my $mallory = Session->new($node, $database, 'mallory');
+	my ($status, $out, $err) = $mallory->psql(q{DO $$ DECLARE f record; n integer := 0; BEGIN
+		FOR f IN SELECT format('%I.%I(%s)', x.nspname, p.proname, (SELECT string_agg(format('NULL::%s', format_type(t, NULL)), ', ' ORDER BY i) FROM unnest(p.proargtypes) WITH ORDINALITY a(t, i))) AS call
+			FROM pg_proc p JOIN pg_namespace x ON x.oid = p.pronamespace WHERE x.nspname IN ('stepadv', 'stepadv_internal') AND p.prokind = 'f' AND p.provariadic = 0 AND p.prorettype <> 'record'::regtype
+			AND NOT EXISTS (SELECT FROM pg_type t WHERE t.typtype = 'p' AND t.oid = ANY (p.proargtypes || p.prorettype)) LOOP
+			n := n + 1;
+			EXECUTE format('CREATE VIEW hers.over_%s AS SELECT %s AS x', n, f.call);
+		END LOOP; END $$;
+		CREATE TABLE hers.an_attachment OF stepadv.attachment; CREATE TABLE hers.methods OF stepadv.method;
+		SELECT count(*) > 250 FROM pg_class WHERE relnamespace = 'hers'::regnamespace AND relkind = 'v'; BEGIN; LOCK TABLE hers.an_attachment, hers.methods});
+	is($out, 't', 'a stranger has views and tables in the way') or diag($err);
+	return $mallory;
 }
 
 sub same_catalog
@@ -90,7 +111,11 @@ for my $version (@$frozen ? @$frozen : '0.0.1')
 	my ($numbers, $hers) = (numbers($node, 'fresh'), catalog($node, 'fresh', 'ann'));
 	cmp_ok(scalar(split /\n/, $numbers), '>', 60, 'there are numbers to compare');
 
+	my $stranger = in_the_way('old');
 	update('old');
+	$stranger->psql('COMMIT; DROP OWNED BY mallory');
+	$stranger->end;
+	$node->safe_psql('old', 'DROP SCHEMA IF EXISTS hers');
 	same_catalog('old', catalog($node, 'fresh'), "$version, updated, has the catalog of a fresh installation");
 	$node->safe_psql('old', q(SELECT stepadv.add_views(a.source, '{}', a.prefix) FROM stepadv.attachments() a), extra_params => [ '-U', 'ann' ]);
 	same_catalog('old', $hers, 'what users have is what they would have made today', 'ann');
