@@ -104,11 +104,18 @@ SELECT q.item, split_part(split_part(refused('SELECT g, ' || q.item || ' AS item
 SELECT q.item, refused('SELECT g, ' || q.item || ' AS item FROM timed') FROM unnest(ARRAY['at', 'date_trunc(''day'', at AT TIME ZONE ''UTC'')', 'date_trunc(''day'', at, ''UTC'')', '(at AT TIME ZONE ''UTC'')::date', 'extract(epoch FROM at)', 'date_part(''EPOCH'', at)', 'at - at',
 	'extract(hour FROM t)', 'extract(epoch FROM span)', 't + span', 'd + 1', 'at > ''2026-01-01 00:00+00''', 'to_char(t, ''YYYY-MM-DD'')', 'to_char(n, ''FM000'')', 'n::text', 'x::text', 'p::text', 'g::phase', '(j ->> ''n'')::integer', '(j -> ''a'')::text',
 	'concat(g, n)', 'format(''%s %s'', n, p)', 'to_jsonb(many)', 'jsonb_build_object(''n'', n)', 'array_to_string(many, '','')', 'many::text', 'g::text[]', 'g || n', 'g::label::text', 'ROW(1, g)::pair::text', 'jsonb_agg(n) OVER ()', 'stepadv.signature_hash(g)']) WITH ORDINALITY q(item, i) ORDER BY q.i;
--- Columns that the server computes when they are read (from 18 on; here one is said to be such).
+-- Columns that the server computes when they are read: 18 has them, and before it one is said to be such.
 BEGIN;
 SET LOCAL allow_system_table_mods = on;
-CREATE TABLE computed (g text, n integer, v integer);
-UPDATE pg_attribute SET attgenerated = 'v' WHERE attrelid = 'computed'::regclass AND attname = 'v';
+DO $$
+BEGIN
+	IF current_setting('server_version_num')::integer >= 180000 THEN
+		EXECUTE 'CREATE TABLE computed (g text, n integer, v integer GENERATED ALWAYS AS (n + 1) VIRTUAL)';
+	ELSE
+		CREATE TABLE computed (g text, n integer, v integer);
+		UPDATE pg_attribute SET attgenerated = 'v' WHERE attrelid = 'computed'::regclass AND attname = 'v';
+	END IF;
+END $$;
 SELECT q.query, refused(q.query) FROM unnest(ARRAY['SELECT g, n FROM computed', 'SELECT g, v + 1 AS v FROM computed', 'SELECT c FROM computed c', 'SELECT g FROM computed WHERE v > 0']) q(query);
 ROLLBACK;
 -- What is no list.
