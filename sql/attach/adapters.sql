@@ -5,9 +5,9 @@
 --	<prefix>_rows				what is folded: a row per step, or rollout, of the source
 --	<prefix>_rows_with_states	the same with states made of tool calls or of embeddings
 --	<prefix>_shown_steps		what is shown beside a step
---	<prefix>_shown_rollouts		what is shown beside a rollout
---	<prefix>_known_runs			of a table of rollouts: task, run, policy version and step, start, dimensions
---	<prefix>_begun_runs			of the source: the same of each rollout
+--	<prefix>_shown_rollouts		of a table of rollouts: what is shown beside a rollout, and its task, run, policy
+--								version and step, start and dimensions
+--	<prefix>_begun_runs			of the source: task, run and so on of each rollout
 --
 -- The columns of the group come first in all of them.  In _rows the others have
 -- the names of the roles; elsewhere, beside columns of the user's, stepadv_….
@@ -359,20 +359,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_query(stepadv_internal.given) IS
 'part of attach: the query of <prefix>_shown_steps, what is shown beside a step, with what is known of the step there';
 
-CREATE FUNCTION stepadv_internal.shown_rollouts_query(g stepadv_internal.given) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('SELECT %s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout
-		|| ' AS stepadv_rollout', k.raw_rollout || ' AS stepadv_rollout_id'),
-		stepadv_internal.shown_items(g, (g).rollouts, ARRAY[(g).roles ->> 'rollout_id']),
-			stepadv_internal.relation_name((g).rollouts))
-	FROM stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL, NULL,
-		NULL, NULL)::stepadv_internal.given, (g).rollouts) k
-$$;
-COMMENT ON FUNCTION stepadv_internal.shown_rollouts_query(stepadv_internal.given) IS
-'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout';
-
 -- Where a column that says something of a rollout is: in the group, in the table of rollouts, in the source.
 CREATE FUNCTION stepadv_internal.run_place(g stepadv_internal.given, role text, name text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -416,30 +402,23 @@ COMMENT ON FUNCTION stepadv_internal.run_roles(stepadv_internal.given) IS
 'part of attach: the columns given that say something of a rollout and the run that it is of, dimensions one by one, '
 'with the role whose types they may have and where each is found';
 
-CREATE FUNCTION stepadv_internal.runs_query(g stepadv_internal.given) RETURNS text
-LANGUAGE plpgsql STABLE
+CREATE FUNCTION stepadv_internal.shown_rollouts_query(g stepadv_internal.given) RETURNS text
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	items text;
-	k record;
-BEGIN
-	SELECT string_agg(format(', %s AS %I', stepadv_internal.role_column(r.serves_as, (g).rollouts, r.name, 's'::text),
-		'stepadv_' || r.role), '' ORDER BY r.i) INTO items
-	FROM stepadv_internal.run_roles(g) r WHERE r.place = 'rollouts';
-	IF items IS NULL THEN
-		RETURN NULL;
-	END IF;
-	k := stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL, NULL,
-		NULL, NULL)::stepadv_internal.given, (g).rollouts);
-	RETURN format('SELECT %s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout
+	SELECT format('SELECT %s%s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout
 		|| ' AS stepadv_rollout', k.raw_rollout || ' AS stepadv_rollout_id'),
-		items, stepadv_internal.relation_name((g).rollouts));
-END
+		(SELECT string_agg(format(', %s AS %I', stepadv_internal.role_column(r.serves_as, (g).rollouts, r.name,
+			's'::text), 'stepadv_' || r.role), '' ORDER BY r.i)
+			FROM stepadv_internal.run_roles(g) r WHERE r.place = 'rollouts'),
+		stepadv_internal.shown_items(g, (g).rollouts, ARRAY[(g).roles ->> 'rollout_id']),
+			stepadv_internal.relation_name((g).rollouts))
+	FROM stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL, NULL,
+		NULL, NULL)::stepadv_internal.given, (g).rollouts) k
 $$;
-COMMENT ON FUNCTION stepadv_internal.runs_query(stepadv_internal.given) IS
-'part of attach: the query of <prefix>_known_runs, what the table of rollouts knows of their runs; NULL where it says '
-'nothing';
+COMMENT ON FUNCTION stepadv_internal.shown_rollouts_query(stepadv_internal.given) IS
+'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout, and what its table says of its '
+'run';
 
 -- What the rows of a rollout say of its run: src/attach/first_by.c.
 CREATE FUNCTION stepadv_internal.first_by_trans(internal, value anyelement, step_no bigint, step_id bigint)

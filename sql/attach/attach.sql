@@ -23,7 +23,7 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh,
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.began, a.fresh,
 		a.folded, a.changed,
 			a.fresh_digests, a.made_digests, a.digests, a.seen])
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
@@ -76,11 +76,9 @@ BEGIN
 	a.shown_rollouts := stepadv_internal.create_adapter(schema, prefix || '_shown_rollouts',
 		CASE WHEN g.rollouts IS NOT NULL THEN stepadv_internal.shown_rollouts_query(g) END,
 			'what is shown beside a rollout of ' || source_name);
-	a.runs := stepadv_internal.create_adapter(schema, prefix || '_known_runs', stepadv_internal.runs_query(g),
-		'policy version and start of the rollouts of ' || source_name);
 	a.began := stepadv_internal.create_adapter(schema, prefix || '_begun_runs', stepadv_internal.began_query(g),
 		'policy version and start of the rollouts of ' || source_name || ', as its own rows say');
-	PERFORM stepadv_internal.check_distribution(array_remove(ARRAY[a.rows, a.shown, a.shown_rollouts, a.runs], NULL),
+	PERFORM stepadv_internal.check_distribution(array_remove(ARRAY[a.rows, a.shown, a.shown_rollouts], NULL),
 		a.n_group_columns);
 	EXECUTE format('CREATE TABLE %s OF stepadv.attachment', table_name);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', table_name, 'what stepadv.attach made over ' || source_name
@@ -192,7 +190,7 @@ BEGIN
 	PERFORM stepadv_internal.check_instances(a);
 	PERFORM stepadv_internal.check_options(a, g.roles ? 'tool');
 	RETURN QUERY SELECT v.view, obj_description(v.view, 'pg_class') FROM unnest(ARRAY[a.rows, a.stated, a.shown,
-		a.shown_rollouts, a.runs, a.began]) WITH ORDINALITY v(view, i)
+		a.shown_rollouts, a.began]) WITH ORDINALITY v(view, i)
 		WHERE v.view IS NOT NULL ORDER BY v.i;
 	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment,
 		coalesce(views, '{default}')) m;

@@ -7,7 +7,6 @@ CREATE TYPE stepadv.attachment AS (
 	stated regclass,
 	shown regclass,
 	shown_rollouts regclass,
-	runs regclass,
 	began regclass,
 	n_group_columns integer,
 	states text,
@@ -39,12 +38,12 @@ COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
 COMMENT ON COLUMN stepadv.attachment.stated IS
 'adapter view: the same with states made of tool calls or embeddings; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
-COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS 'adapter view: what is shown beside a rollout; NULL: nothing';
-COMMENT ON COLUMN stepadv.attachment.runs IS
-'adapter view: task, run, policy version and step, start and dimensions of each rollout, from a table of rollouts; '
-'NULL: it says nothing';
+COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS
+'adapter view: what is shown beside a rollout, and its task, run, policy version and step, start and dimensions, from '
+'a table of rollouts; NULL: there is none';
 COMMENT ON COLUMN stepadv.attachment.began IS
-'adapter view: the same from the source''s own rows; NULL: they say nothing';
+'adapter view: task, run, policy version and step, start and dimensions of each rollout, from the source''s own rows; '
+'NULL: they say nothing';
 COMMENT ON COLUMN stepadv.attachment.n_group_columns IS
 'the first columns of every view and kept table are the group''s: so many';
 COMMENT ON COLUMN stepadv.attachment.states IS 'where states come from; NULL: the column';
@@ -86,7 +85,7 @@ COMMENT ON COLUMN stepadv.attachment.folded_from IS
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
 	attachment regclass, owner oid, source regclass,
-	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, runs regclass, began regclass,
+	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, began regclass,
 	n_group_columns integer, states text, options jsonb, methods text[], views regclass[], view_kinds text[],
 	kept text, fresh regclass, folded regclass, changed regclass,
 	fresh_digests regclass, made_digests regclass, digests regclass, digest_parts text[],

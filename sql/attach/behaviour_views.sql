@@ -8,23 +8,21 @@ CREATE FUNCTION stepadv_internal.lineage_query(a stepadv_internal.attached, made
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %1$s%2$s FROM (SELECT %3$s, stepadv_internal.forgiving_token_lineage('
-		's.stepadv_step::bigint, s.stepadv_rollout::bigint, %4$s, s.stepadv_prompt_token_ids::%5$s, '
-		's.stepadv_response_token_ids::%5$s) AS stepadv_lineage FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL '
-		'GROUP BY %3$s) g CROSS JOIN LATERAL stepadv.step_lineage(g.stepadv_lineage) a%8$s%9$s',
-		b.items, r.items, stepadv_internal.list(k.keys, 's.%1$I'::text, ', '::text),
+	SELECT format('SELECT %1$s FROM (SELECT %2$s, stepadv_internal.forgiving_token_lineage('
+		's.stepadv_step::bigint, s.stepadv_rollout::bigint, %3$s, s.stepadv_prompt_token_ids::%4$s, '
+		's.stepadv_response_token_ids::%4$s) AS stepadv_lineage FROM %5$s s WHERE %6$s AND s.stepadv_no IS NOT NULL '
+		'GROUP BY %2$s) g CROSS JOIN LATERAL stepadv.step_lineage(g.stepadv_lineage) a%7$s',
+		b.items, stepadv_internal.list(k.keys, 's.%1$I'::text, ', '::text),
 		stepadv_internal.shown_number(a, 's'::text),
 		-- Both as integers, or both as bigints.
 		CASE WHEN 'bigint[]'::regtype IN (stepadv_internal.column_type((a).shown, 'stepadv_prompt_token_ids'::text),
 			stepadv_internal.column_type((a).shown, 'stepadv_response_token_ids'::text)) THEN 'bigint[]'
 			ELSE 'integer[]' END, stepadv_internal.relation_name((a).shown),
-		stepadv_internal.list(k.keys, 's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text), b.joins, r.joins)
+		stepadv_internal.list(k.keys, 's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text), b.joins)
 	FROM stepadv_internal.group_columns((a).shown, (a).n_group_columns) k(keys)
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text,
 		'{rollout_id,step_no,step_id,n_prompt_tokens,n_response_tokens,n_new_tokens,extends_previous,differs_at,
-			run}'::text[], '{}'::jsonb, '{}'::text[]) b
-	CROSS JOIN LATERAL stepadv_internal.run_items(a, 'step'::text, b.names,
-		'{task_id,run_id,policy_version,policy_step}'::text[]) r
+			run}'::text[], '{}'::jsonb, '{}'::text[], '{task_id,run_id,policy_version,policy_step}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _lineage';
@@ -61,30 +59,3 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS
 'part of attach: the category of a shown step, or with option {"behaviour": {"by": "action"}} its action_category; '
 'NULL without a category';
-
--- The adapter of shown steps with no more than these of its columns, and those of the group: who keeps what
--- is made of them looks for changes of what is read, and the adapter has all that is shown.
-CREATE FUNCTION stepadv_internal.shown_only(a stepadv_internal.attached, names text[]) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	wanted CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns)
-		|| ARRAY(SELECT n FROM unnest(shown_only.names) n WHERE stepadv_internal.has_column((a).shown, n));
-	made record;
-BEGIN
-	SELECT count(*) AS n, count(c.column_name) AS n_known, count(DISTINCT c.relation) AS n_relations,
-		min(c.relation::oid)::regclass AS relation,
-		string_agg(format('%s AS %I', CASE WHEN c.plain THEN format('s.%I', c.column_name)
-			ELSE stepadv_internal.role_column(CASE c.name WHEN 'stepadv_rollout' THEN 'rollout_id' WHEN 'stepadv_step'
-				THEN 'step_id' ELSE substr(c.name, 9) END, c.relation, c.column_name, 's'::text) END, c.name), ', '
-				ORDER BY c.number) AS items
-	INTO made FROM stepadv_internal.view_columns((a).shown) c WHERE c.name = ANY (wanted);
-	-- Where it cannot be told of which columns they are made, as they are.
-	RETURN CASE WHEN made.n = cardinality(wanted) AND made.n_known = made.n AND made.n_relations = 1
-		THEN format('(SELECT %s FROM %s s)', made.items, stepadv_internal.relation_name(made.relation))
-		ELSE stepadv_internal.relation_name((a).shown) END;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.shown_only(stepadv_internal.attached, text[]) IS
-'part of attach: the relation of shown steps, with the columns of the group and some others of the adapter';

@@ -245,7 +245,7 @@ DECLARE
 		those AS (
 			SELECT k.kind, k.view FROM unnest((a).view_kinds, (a).views) k(kind, view)
 			UNION ALL
-			SELECT 'rows', k.view FROM unnest(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs,
+			SELECT 'rows', k.view FROM unnest(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts,
 				(a).began]) k(view)),
 		-- What an adapter shows is said of itself, what a view shows of the adapter's column.
 		shows AS MATERIALIZED (
@@ -260,7 +260,7 @@ DECLARE
 		FROM (
 			-- Of the group's column, of the user's that it shows as it is, or what it means.
 			SELECT v.view, t.attname AS name,
-				CASE WHEN p.relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts, (a).runs,
+				CASE WHEN p.relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts,
 					(a).began) AND p.number <= (a).n_group_columns
 					THEN 'of the group''s key: rollouts that agree in it are compared with each other'
 				ELSE coalesce(s.comment,

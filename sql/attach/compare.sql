@@ -210,14 +210,12 @@ CREATE FUNCTION stepadv_internal.compare_query(a stepadv_internal.attached, made
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s%s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 '
-		'AS success, %s FROM %s) a%s%s',
-		b.items, r.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text, ', '::text), s.estimates, b.joins,
-			r.joins)
+	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 '
+		'AS success, %s FROM %s) a%s',
+		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text, ', '::text), s.estimates, b.joins)
 	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text,
-		'{rollout_id,step_no,step_id,success}' || s.methods, '{}'::jsonb, '{}'::text[]) b
-	CROSS JOIN LATERAL stepadv_internal.run_items(a, 'step'::text, b.names,
-		'{task_id,run_id,policy_version,policy_step,staleness}'::text[]) r
+		'{rollout_id,step_no,step_id,success}' || s.methods, '{}'::jsonb, '{}'::text[],
+		'{task_id,run_id,policy_version,policy_step,staleness}'::text[]) b
 	WHERE s.fold IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
@@ -226,17 +224,17 @@ COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, st
 -- What is known of the run of a rollout, where the group's own columns do not show
 -- it by that name.
 CREATE FUNCTION stepadv_internal.runs_beside(a stepadv_internal.attached, OUT names text[], OUT expressions text[],
-	OUT views regclass[])
+	OUT aliases text[])
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}'), coalesce(array_agg(e.expression ORDER BY e.i), '{}'),
-		coalesce(array_agg(e.view ORDER BY e.i), '{}')
+		coalesce(array_agg(e.alias ORDER BY e.i), '{}')
 	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own
 $$;
 COMMENT ON FUNCTION stepadv_internal.runs_beside(stepadv_internal.attached) IS
 'part of attach: task, run, policy version and step of a rollout, as far as the group''s columns do not show them, '
-'over g, w and o, and the adapters that they are from';
+'over g, r and o, and which of these they are over';
 
 -- What an adapter knows of the runs of a group g, all rollouts as arrays: <alias>_all.
 CREATE FUNCTION stepadv_internal.runs_of_group(a stepadv_internal.attached, view regclass, alias text, columns text[])
@@ -257,8 +255,8 @@ COMMENT ON FUNCTION stepadv_internal.runs_of_group(stepadv_internal.attached, re
 -- the rollout: by a relation of those of g where an index leads to them, else by one
 -- of all.
 --
---	names, expressions	over g, w and o; of_group: which of them are the group's
---	inside		joins of w and o to rows f below g, for which g must be joined with
+--	names, expressions	over g, r and o; of_group: which of them are the group's
+--	inside		joins of r and o to rows f below g, for which g must be joined with
 --	beside		what these need
 CREATE FUNCTION stepadv_internal.run_of_rollout(a stepadv_internal.attached, OUT names text[], OUT expressions text[],
 	OUT of_group boolean[], OUT inside text, OUT beside text)
@@ -271,14 +269,13 @@ DECLARE
 BEGIN
 	inside := '';
 	beside := '';
-	SELECT r.names, r.expressions, ARRAY(SELECT v.view = (a).rows FROM unnest(r.views) WITH ORDINALITY v(view, i)
+	SELECT r.names, r.expressions, ARRAY(SELECT v.alias = 'g' FROM unnest(r.aliases) WITH ORDINALITY v(alias, i)
 		ORDER BY v.i) INTO names, expressions, of_group
 	FROM stepadv_internal.runs_beside(a) r;
 	FOR known IN
-		SELECT v.view, v.alias, array_agg('stepadv_' || e.role ORDER BY e.i) AS columns
+		SELECT e.view, e.alias, array_agg('stepadv_' || e.role ORDER BY e.i) AS columns
 		FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e
-			JOIN (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view) ON v.view = e.view
-		GROUP BY v.view, v.alias ORDER BY v.alias DESC
+		WHERE e.alias <> 'g' GROUP BY e.view, e.alias ORDER BY e.alias DESC
 	LOOP
 		IF stepadv_internal.is_distributed(ARRAY[(a).rows, known.view]) THEN
 			-- Citus cannot write down the join of them: a group has few rollouts to look among.
@@ -288,10 +285,11 @@ BEGIN
 				FROM unnest(expressions) WITH ORDINALITY e(name, i) ORDER BY e.i);
 			beside := beside || stepadv_internal.runs_of_group(a, known.view, known.alias, known.columns);
 		ELSIF stepadv_internal.by_group(known.view, n) THEN
-			inside := inside || format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) s.* FROM %1$s s '
+			inside := inside || format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) %4$s FROM %1$s s '
 				'WHERE %2$s) %3$s ON %3$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
 				stepadv_internal.relation_name(known.view), stepadv_internal.same_group('s'::text, known.view,
-					'g'::text, (a).rows, n), known.alias);
+					'g'::text, (a).rows, n), known.alias,
+				stepadv_internal.list('stepadv_rollout'::text || known.columns, 's.%1$I'::text, ', '::text));
 		ELSE
 			inside := inside || format(' LEFT JOIN ROWS FROM (pg_catalog.unnest(%1$s_all.stepadv_rollout), %2$s) '
 				'%1$s(stepadv_rollout, %3$s) ON %1$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id', known.alias,
@@ -350,7 +348,7 @@ BEGIN
 	beside := stepadv_internal.beside(a, 'group'::text, run.names
 		|| '{method_a,method_b,success,quadrant,n_steps,share}'::text[],
 		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions,
-			run.of_group) r(name, expression, of_group) WHERE r.of_group), '{}'::text[]);
+			run.of_group) r(name, expression, of_group) WHERE r.of_group), '{}'::text[], '{}'::text[]);
 	SELECT string_agg(format('%s * stepadv_internal.sign_digit(f.%I, %L::float8)', power(4::numeric, m.i - 1)::bigint
 		|| '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
@@ -403,7 +401,7 @@ BEGIN
 			'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,
 				opposite_sign}'::text[],
 		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions) r(name,
-			expression)), '{}'::text[]);
+			expression)), run.aliases, '{}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
 			SELECT c.rollout_id, c.step_no, c.step_id, c.success = 1 AS success, p.method_a, p.method_b, s.advantage_a,
@@ -420,13 +418,12 @@ BEGIN
 					THEN c.advantages[p.place_b + 1] / sqrt(c.squares[p.place_b + 1]) ELSE 0 END)
 				s(advantage_a, advantage_b, scaled_a, scaled_b)
 			-- Of rollouts not judged yet, and where a method has nothing to say.
-			WHERE s.advantage_a IS NOT NULL AND s.advantage_b IS NOT NULL) a%8$s%9$s$view$,
+			WHERE s.advantage_a IS NOT NULL AND s.advantage_b IS NOT NULL) a%8$s$view$,
 		beside.items, source.fold, stepadv_internal.list(source.methods, 'f.%1$I'::text, ', '::text),
 		stepadv_internal.list(source.methods,
 			'sum(stepadv_internal.square(f.%1$I)) OVER () / count(f.%1$I) OVER ()'::text,
 			', '::text),
-		source.estimates, source.methods, threshold, beside.joins, stepadv_internal.run_joins(a, 'step'::text,
-			run.views));
+		source.estimates, source.methods, threshold, beside.joins);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.disagreements_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS

@@ -97,7 +97,7 @@ BEGIN
 	beside := stepadv_internal.beside(a, 'edge'::text,
 		'{state,visits,rollouts,actions,entropy,best_q,worst_q,gap,gap_error,best_visits,worst_visits,step_id,
 			best_step_id,worst_step_id}'::text[] || others.actions,
-		others.made, '{}'::text[]);
+		others.made, '{}'::text[], '{}'::text[]);
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL stepadv.decision_points(g.%I%s) a%s%s', beside.items,
 		stepadv_internal.fold(a, '{reward,state,action}'::text[], NULL::text, '{}'::text[]),
 		stepadv_internal.value_name(a), settings, beside.joins, others.joins);
@@ -114,7 +114,6 @@ AS $$
 DECLARE
 	beside record;
 	others record;
-	run record;
 	results text[] := '{rollout_id,n_steps,distance}';
 	settings CONSTANT text := stepadv_internal.question_arguments(a, 'failure_points'::text,
 		'stepadv.failure_points(stepadv.rollout_group, text, float8, float8, float8, text, float8)'::regprocedure,
@@ -126,13 +125,11 @@ BEGIN
 	CROSS JOIN LATERAL (VALUES (1, s.alias || '_step_no'), (2, s.alias || '_step_id'), (3, s.alias || '_action'), (4,
 		CASE s.alias WHEN 'drop' THEN 'value_drop' END)) c(i, name)
 	WHERE c.name IS NOT NULL AND (c.i <> 3 OR c.name = ANY (others.actions));
-	beside := stepadv_internal.beside(a, 'rollout'::text, results, others.made, '{}'::text[]);
-	run := stepadv_internal.run_items(a, 'rollout'::text, beside.names,
+	beside := stepadv_internal.beside(a, 'rollout'::text, results, others.made, '{}'::text[],
 		'{task_id,run_id,policy_version,policy_step}'::text[]);
-	RETURN format('SELECT %s%s FROM %s CROSS JOIN LATERAL stepadv.failure_points(g.%I%s) a%s%s%s', beside.items,
-		run.items,
+	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL stepadv.failure_points(g.%I%s) a%s%s', beside.items,
 		stepadv_internal.fold(a, '{reward,state,action,next_state,cost,truncated}'::text[], NULL::text, '{}'::text[]),
-			stepadv_internal.value_name(a), settings, beside.joins, others.joins, run.joins);
+			stepadv_internal.value_name(a), settings, beside.joins, others.joins);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS

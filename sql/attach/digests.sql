@@ -107,10 +107,7 @@ BEGIN
 			ELSE 'NULL::boolean' END,
 		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_grounded'::text) THEN 'b.stepadv_grounded'
 			ELSE 'NULL::boolean' END,
-		stepadv_internal.shown_only(a, ARRAY(SELECT n
-			FROM unnest('{stepadv_rollout,stepadv_step,stepadv_category,stepadv_tool,stepadv_args}'::text[]) n
-			WHERE position('b.' || n IN known_by || ' ' || category) > 0)
-				|| '{stepadv_no,stepadv_ok,stepadv_grounded}'::text[]),
+		stepadv_internal.relation_name((a).shown),
 		stepadv_internal.list(keys, 'b.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
 		stepadv_internal.same_group('l'::text, (a).shown, 'g'::text, (a).rows, (a).n_group_columns));
 END
@@ -156,7 +153,7 @@ BEGIN
 					'WHERE s.stepadv_no IS NOT NULL GROUP BY %1$s, s.stepadv_rollout)',
 			stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 's.%1$I'::text,
 				', '::text),
-			stepadv_internal.shown_only(a, '{stepadv_rollout,stepadv_no,stepadv_response_token_ids}'::text[]));
+			stepadv_internal.relation_name((a).shown));
 	END IF;
 	-- How long a rollout took, where its start and end are given together.
 	SELECT nullif(min(c.view::oid)::regclass, (a).rows) INTO took FROM unnest('{started_at,ended_at}'::text[]) r(role)

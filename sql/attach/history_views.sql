@@ -117,16 +117,17 @@ DECLARE
 	views CONSTANT regclass[] := ARRAY(SELECT DISTINCT h.view FROM stepadv_internal.history_roles(a) h
 		WHERE h.key IS NULL);
 BEGIN
-	shaped_as := CASE WHEN views = '{}' THEN coalesce((a).folded, (a).rows) WHEN (a).runs = ANY (views) THEN (a).runs
+	shaped_as := CASE WHEN views = '{}' THEN coalesce((a).folded, (a).rows) WHEN (a).shown_rollouts = ANY (views)
+		THEN (a).shown_rollouts
 		ELSE (a).began END;
 	relation := stepadv_internal.relation_name(shaped_as) || ' s';
 	IF cardinality(views) > 1 THEN
 		relation := format('(SELECT s.*, %s FROM %s s LEFT JOIN LATERAL (SELECT o.* FROM %s o WHERE %s) o ON %s) s',
 			(SELECT string_agg(format('o.%I', 'stepadv_' || h.role), ', ' ORDER BY h.i)
 				FROM stepadv_internal.history_roles(a) h WHERE h.key IS NULL AND h.view = (a).began),
-			stepadv_internal.relation_name((a).runs), stepadv_internal.relation_name((a).began),
-			stepadv_internal.same_group('o'::text, (a).began, 's'::text, (a).runs, (a).n_group_columns),
-				stepadv_internal.same_rollout('o'::text, (a).began, 's'::text, (a).runs));
+			stepadv_internal.relation_name((a).shown_rollouts), stepadv_internal.relation_name((a).began),
+			stepadv_internal.same_group('o'::text, (a).began, 's'::text, (a).shown_rollouts, (a).n_group_columns),
+				stepadv_internal.same_rollout('o'::text, (a).began, 's'::text, (a).shown_rollouts));
 	END IF;
 END
 $$;

@@ -2,7 +2,7 @@
 -- step, and how old the policy was.  It is found by the rollout, by joins that the
 -- planner leaves out when nobody asks.
 --
--- Aliases: w what a table of rollouts knows, o what the source's own rows say, n
+-- Aliases: r what a table of rollouts knows, o what the source's own rows say, n
 -- the newest step of a policy.
 
 -- The adapter that knows a role of the run; key: which of the group's columns it is.
@@ -11,7 +11,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	SELECT v.view INTO view FROM unnest(ARRAY[(a).rows, (a).runs, (a).began]) WITH ORDINALITY v(view, i)
+	SELECT v.view INTO view FROM unnest(ARRAY[(a).rows, (a).shown_rollouts, (a).began]) WITH ORDINALITY v(view, i)
 	WHERE stepadv_internal.has_column(v.view, 'stepadv_' || role) ORDER BY v.i LIMIT 1;
 	IF view = (a).rows THEN
 		SELECT min(k.number) INTO key FROM stepadv_internal.view_columns((a).rows) c
@@ -24,20 +24,21 @@ COMMENT ON FUNCTION stepadv_internal.run_column(stepadv_internal.attached, text)
 'part of attach: the adapter with what a role says of a rollout, and where that is the group''s its column''s number; '
 'NULL where it was not given';
 
--- Those of the roles that are known, over g, w and o.  own: the group has the
+-- Those of the roles that are known, over g, r and o.  own: the group has the
 -- column under that very name.
 CREATE FUNCTION stepadv_internal.run_expressions(a stepadv_internal.attached, roles text[])
-	RETURNS TABLE (i integer, role text, view regclass, expression text, own boolean)
+	RETURNS TABLE (i integer, role text, view regclass, alias text, expression text, own boolean)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN QUERY
-	SELECT r.i::integer, r.role, c.view,
-		CASE c.view WHEN (a).rows THEN format('g.%I', k.keys[c.key]) ELSE format('%s.%I', CASE c.view WHEN (a).runs
-			THEN 'w' ELSE 'o' END, 'stepadv_' || r.role) END,
+	SELECT r.i::integer, r.role, c.view, n.alias,
+		format('%s.%I', n.alias, CASE n.alias WHEN 'g' THEN k.keys[c.key] ELSE 'stepadv_' || r.role END),
 		coalesce(k.keys[c.key] = r.role, false)
 	FROM unnest(roles) WITH ORDINALITY r(role, i) CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
+	CROSS JOIN LATERAL (SELECT CASE c.view WHEN (a).rows THEN 'g' WHEN (a).shown_rollouts THEN 'r' ELSE 'o' END)
+		n(alias)
 	CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
 	WHERE c.view IS NOT NULL;
 END
@@ -93,9 +94,9 @@ COMMENT ON FUNCTION stepadv_internal.agreed(stepadv_internal.attached, regclass)
 'part of attach: what all rollouts of a group agree on of what an adapter knows of their runs, as a select list, and '
 'where digests are kept and divided by all of it, as a query of these';
 
--- The joins that bring w and o, as far as they are among the views: to rows a of a
+-- The joins that bring r and o, as far as they are among the aliases: to rows a of a
 -- step or rollout of g, or, where a row is a group, what all its rollouts agree on.
-CREATE FUNCTION stepadv_internal.run_joins(a stepadv_internal.attached, kind text, views regclass[]) RETURNS text
+CREATE FUNCTION stepadv_internal.run_joins(a stepadv_internal.attached, kind text, aliases text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -113,12 +114,12 @@ BEGIN
 				', '::text), c.items, stepadv_internal.relation_name(v.view), v.alias,
 				stepadv_internal.same_group(v.alias, v.view, 'g'::text, (a).rows, (a).n_group_columns))
 			END, '' ORDER BY v.alias DESC), '')
-		FROM (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view)
+		FROM (VALUES ('r', (a).shown_rollouts), ('o', (a).began)) v(alias, view)
 		CROSS JOIN LATERAL stepadv_internal.agreed(a, v.view) c
-		WHERE v.view = ANY (views));
+		WHERE v.alias = ANY (aliases));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.run_joins(stepadv_internal.attached, text, regclass[]) IS
+COMMENT ON FUNCTION stepadv_internal.run_joins(stepadv_internal.attached, text, text[]) IS
 'part of attach: the joins that bring what is known of the run of a row''s rollout; of a group, what is the same for '
 'all of its rollouts';
 
@@ -167,21 +168,19 @@ COMMENT ON FUNCTION stepadv_internal.staleness(stepadv_internal.attached, text, 
 'needs; NULL where no policy_step was given';
 
 -- What a view shows of the runs, after the names that it has: those of the roles that
--- it does not show already, and staleness.
+-- it does not show already, and staleness.  joins: beside those of the aliases.
 CREATE FUNCTION stepadv_internal.run_items(a stepadv_internal.attached, kind text, names text[], roles text[],
-	OUT items text, OUT joins text)
+	OUT items text[], OUT aliases text[], OUT joins text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	known record;
-	views regclass[] := '{}';
-	age text;
-	newest text;		-- the join that it needs
-	of_age regclass[];
-	of_step text;
+	age record;
 BEGIN
-	items := '';
+	items := '{}';
+	aliases := '{}';
+	joins := '';
 	FOR known IN SELECT * FROM stepadv_internal.run_expressions(a, roles) e WHERE NOT e.own
 		-- Unless what is shown beside the row has that column, under the name of the role.
 		AND NOT EXISTS (SELECT FROM stepadv_internal.shown_columns(a, kind, '{}'::text[]) s
@@ -190,26 +189,25 @@ BEGIN
 				s.name) f
 			WHERE s.called = e.role AND f.relation = c.relation AND f.number = c.column_number) ORDER BY e.i LOOP
 		names := names || stepadv_internal.free_name(names, known.role, 'run_'::text);
-		items := items || format(', %s AS %I', known.expression, names[cardinality(names)]);
-		views := views || known.view;
+		items := items || format('%s AS %I', known.expression, names[cardinality(names)]);
+		aliases := aliases || known.alias;
 	END LOOP;
-	IF 'staleness' = ANY (roles) THEN
-		SELECT s.expression, s.joins, e.views, e.step INTO age, newest, of_age, of_step
-		FROM (SELECT max(e.expression) FILTER (WHERE e.role = 'policy_step') AS step,
-			max(e.expression) FILTER (WHERE e.role = 'run_id') AS run, array_agg(e.view) AS views
-			FROM stepadv_internal.run_expressions(a, '{policy_step,run_id}'::text[]) e) e
-		CROSS JOIN LATERAL stepadv_internal.staleness(a, e.step, e.run) s;
-		IF age IS NOT NULL THEN
-			-- Rollouts of a group that are of several runs, or of none that is known, have no age in common.
-			IF kind = 'group' AND newest <> '' THEN
-				age := format('(n.newest OPERATOR(pg_catalog.-) %s)', of_step);
-			END IF;
-			items := items || format(', %s AS %I', age, stepadv_internal.free_name(names, 'staleness'::text,
-				'run_'::text));
-			views := views || of_age;
-		END IF;
+	IF 'staleness' <> ALL (roles) THEN
+		RETURN;
 	END IF;
-	joins := stepadv_internal.run_joins(a, kind, views) || coalesce(newest, '');
+	SELECT s.expression, s.joins, e.aliases, e.step INTO age
+	FROM (SELECT max(e.expression) FILTER (WHERE e.role = 'policy_step') AS step,
+		max(e.expression) FILTER (WHERE e.role = 'run_id') AS run, array_agg(e.alias) AS aliases
+		FROM stepadv_internal.run_expressions(a, '{policy_step,run_id}'::text[]) e) e
+	CROSS JOIN LATERAL stepadv_internal.staleness(a, e.step, e.run) s;
+	IF age.expression IS NOT NULL THEN
+		-- Rollouts of a group that are of several runs, or of none that is known, have no age in common.
+		items := items || format('%s AS %I', CASE WHEN kind = 'group' AND age.joins <> ''
+			THEN format('(n.newest OPERATOR(pg_catalog.-) %s)', age.step) ELSE age.expression END,
+			stepadv_internal.free_name(names, 'staleness'::text, 'run_'::text));
+		aliases := aliases || age.aliases;
+		joins := age.joins;
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_items(stepadv_internal.attached, text, text[], text[]) IS

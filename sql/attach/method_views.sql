@@ -28,15 +28,10 @@ BEGIN
 				group_list, stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('b'::text, (a).rows,
 					'g'::text, (a).rows, (a).n_group_columns)) END;
 	END IF;
-	IF 'r' = ANY (aliases) AND kind = 'row' THEN
-		joins := format(' LEFT JOIN %s r ON %s AND %s', stepadv_internal.relation_name((a).shown_rollouts),
+	RETURN joins || CASE WHEN kind <> 'row' THEN stepadv_internal.run_joins(a, kind, aliases) WHEN 'r' = ANY (aliases)
+		THEN format(' LEFT JOIN %s r ON %s AND %s', stepadv_internal.relation_name((a).shown_rollouts),
 			stepadv_internal.same_group('r'::text, (a).shown_rollouts, 'g'::text, (a).shown, (a).n_group_columns),
-			stepadv_internal.same_rollout('r'::text, (a).shown_rollouts, 'g'::text, (a).shown));
-	ELSIF 'r' = ANY (aliases) THEN
-		joins := joins || stepadv_internal.join_to(a, 'r'::text, (a).shown_rollouts, '{stepadv_rollout}'::text[],
-			'{a.rollout_id}'::text[]);
-	END IF;
-	RETURN joins;
+			stepadv_internal.same_rollout('r'::text, (a).shown_rollouts, 'g'::text, (a).shown)) ELSE '' END;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text, text[]) IS
@@ -49,9 +44,9 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 -- kind says what a row is: step, edge (with an example step), rollout, group,
 -- value (the group itself), or row (a step of the adapter, with no group folded).
 -- made: a column of the results -> its expression, where it is none of a's;
--- aliases: of b and r those that these expressions read.
+-- aliases: of b, r and o those that these expressions read; roles: of the run, shown last.
 CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb,
-	aliases text[], OUT items text, OUT joins text, OUT names text[])
+	aliases text[], roles text[], OUT items text, OUT joins text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -59,10 +54,11 @@ DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
 	steps CONSTANT text := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
 	list text[] := '{}';
+	names text[] := results;
 	name text;
 	shown record;
+	run record;
 BEGIN
-	names := results;
 	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
 		names := names || stepadv_internal.free_name(names, name, 'base_'::text);
 		list := list || format('g.%I AS %I', name, names[cardinality(names)]);
@@ -104,13 +100,14 @@ BEGIN
 			stepadv_internal.relation_name((a).source), max_length
 			USING ERRCODE = 'name_too_long', HINT = 'Leave the column out with columns =>.';
 	END IF;
-	items := array_to_string(list, ', ');
-	joins := stepadv_internal.shown_joins(a, kind, aliases);
+	run := stepadv_internal.run_items(a, kind, names, roles);
+	items := array_to_string(list || run.items, ', ');
+	joins := stepadv_internal.shown_joins(a, kind, aliases || run.aliases) || run.joins;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]) IS
-'part of attach: the select list of a view, what is shown beside a function''s results included, the joins that bring '
-'it, and the names of all';
+COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[], text[]) IS
+'part of attach: the select list of a view, what is shown beside a function''s results and of the run included, and '
+'the joins that bring it';
 
 -- The methods that an attachment's columns allow: for each how it is called, the
 -- roles that it reads and its place.
@@ -175,13 +172,13 @@ CREATE FUNCTION stepadv_internal.method_query(a stepadv_internal.attached, m ste
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s%s FROM %s CROSS JOIN LATERAL %s a%s%s', b.items, r.items, stepadv_internal.fold(a,
+	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a,
 		(m).reads, NULL::text, '{}'::text[]),
-		(m).call, b.joins, r.joins)
-	FROM stepadv_internal.beside(a, (m).kind, (m).results, '{}'::jsonb, '{}'::text[]) b
-	CROSS JOIN LATERAL stepadv_internal.run_items(a, (m).kind, b.names, CASE WHEN (m).method IN ('groups', 'rollouts')
+		(m).call, b.joins)
+	FROM stepadv_internal.beside(a, (m).kind, (m).results, '{}'::jsonb, '{}'::text[],
+		CASE WHEN (m).method IN ('groups', 'rollouts')
 		THEN '{task_id,run_id,policy_version,policy_step,staleness}'
-		WHEN '{step_no,advantage}' <@ (m).results THEN '{staleness}' ELSE '{}' END::text[]) r
+		WHEN '{step_no,advantage}' <@ (m).results THEN '{staleness}' ELSE '{}' END::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS
 'part of attach: the query of a method''s view';
@@ -195,7 +192,8 @@ AS $$
 		'{state,action,next_state,value,turn_reward,cost,turn,rewards,truncated,coarse_state,logp}'::text[]
 		|| ARRAY(SELECT 'policy_step'::text FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads) LIMIT 1),
 			NULL::text, '{}'::text[]))
-	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[]) b
+	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[],
+		'{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
@@ -226,7 +224,7 @@ AS $$
 	FROM (SELECT stepadv_internal.has_column((a).shown, 'stepadv_logp_ref'::text) AS given) r
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'row'::text,
 		'{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[] || CASE WHEN r.given
-		THEN '{kl_to_reference}'::text[] END, '{}'::jsonb, '{}'::text[]) b
+		THEN '{kl_to_reference}'::text[] END, '{}'::jsonb, '{}'::text[], '{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _ratios; NULL without log-probabilities';

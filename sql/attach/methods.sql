@@ -177,7 +177,7 @@ BEGIN
 	IF name !~ '^[a-z_][a-z0-9_]{0,47}$' THEN
 		RAISE EXCEPTION 'method "%" cannot be the end of a view''s name', name USING ERRCODE = 'invalid_name',
 			HINT = 'Use at most 48 lower-case letters, digits and underscores.';
-	ELSIF name = ANY ('{rows,rows_with_states,shown_steps,shown_rollouts,known_runs,begun_runs,attachment,
+	ELSIF name = ANY ('{rows,rows_with_states,shown_steps,shown_rollouts,begun_runs,attachment,
 		fresh,folded,changed,fresh_digests,made_digests,digests,seen,
 		step_id,rollout_id,step_no,success,return,policy_version,bucket,method,task_id,run_id,policy_step}'::text[])
 			THEN

@@ -137,7 +137,7 @@ BEGIN
 	joins := '';
 	expressions := '{}';
 	FOR d IN SELECT * FROM stepadv_internal.divisions(a) v ORDER BY v.i LOOP
-		expression := CASE d.view WHEN (a).runs THEN 'r.' || d.fed_by WHEN (a).began THEN 'q.' || d.fed_by END;
+		expression := CASE d.view WHEN (a).shown_rollouts THEN 'r.' || d.fed_by WHEN (a).began THEN 'q.' || d.fed_by END;
 		IF expression IS NULL AND d.view IS NOT NULL THEN
 			expression := CASE WHEN stepadv_internal.has_column(view, d.fed_by) THEN alias || '.' || d.fed_by
 				ELSE stepadv_internal.role_column(d.serves_as, view, keys[d.key], alias) END;
@@ -153,7 +153,7 @@ BEGIN
 			stepadv_internal.same_rollout(o.alias, o.other, run_columns.alias, run_columns.view)), ''
 			ORDER BY o.alias DESC)
 	INTO joins
-	FROM (VALUES ('r', (a).runs), ('q', (a).began)) o(alias, other)
+	FROM (VALUES ('r', (a).shown_rollouts), ('q', (a).began)) o(alias, other)
 	WHERE o.other IN (SELECT v.view FROM stepadv_internal.divisions(a) v);
 	joins := coalesce(joins, '');
 END
@@ -230,7 +230,7 @@ AS $$
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id}'
 		|| stepadv_internal.division_names(a) || '{method,advantage}'
 			|| CASE WHEN n.expression IS NOT NULL THEN '{staleness}' ELSE '{}' END::text[],
-		jsonb_strip_nulls(jsonb_build_object('staleness', n.expression)), '{}'::text[]) b
+		jsonb_strip_nulls(jsonb_build_object('staleness', n.expression)), '{}'::text[], '{}'::text[]) b
 	WHERE m.branches IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS

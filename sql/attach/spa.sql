@@ -70,13 +70,12 @@ DECLARE
 	shown CONSTANT record := stepadv_internal.spa_expressions(a, 'b'::text);
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
 	beside record;
-	runs record;
 BEGIN
 	beside := stepadv_internal.beside(a, 'step'::text,
 		'{rollout_id,step_no,step_id,contribution,grounded,fused_reward,return,advantage}'::text[],
 		jsonb_build_object('contribution', format('nullif(%s, ''NaN''::float8)', shown.contribution), 'grounded',
-			shown.grounded, 'fused_reward', format('nullif(%s, ''NaN''::float8)', shown.fused)), '{b}'::text[]);
-	runs := stepadv_internal.run_items(a, 'step'::text, beside.names, '{staleness}'::text[]);
+			shown.grounded, 'fused_reward', format('nullif(%s, ''NaN''::float8)', shown.fused)), '{b}'::text[],
+		'{staleness}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM (
 			SELECT %2$s, stepadv_internal.forgiving_rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint,
@@ -85,7 +84,7 @@ BEGIN
 				NULL::boolean, NULL::bigint, NULL::bigint, NULL::float8) AS %5$I
 			FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL GROUP BY %2$s) g
 		CROSS JOIN LATERAL stepadv.gae(g.%5$I%8$s) a%9$s$view$,
-		beside.items || runs.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
+		beside.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
 		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_value'::text) THEN 's.stepadv_value' ELSE '0' END,
 		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys,
 			's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
@@ -94,7 +93,7 @@ BEGIN
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}')
 			FROM jsonb_each((a).options || coalesce(CASE WHEN jsonb_typeof((a).options -> 'gae') = 'object'
 				THEN (a).options -> 'gae' END, '{}') || settings) e
-			WHERE e.key IN ('gamma', 'lambda'))), beside.joins || runs.joins, stepadv_internal.shown_number(a,
+			WHERE e.key IN ('gamma', 'lambda'))), beside.joins, stepadv_internal.shown_number(a,
 				's'::text));
 END
 $query$;

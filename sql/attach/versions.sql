@@ -18,9 +18,9 @@ BEGIN
 	is_role := role.view IS NOT NULL AND role.key IS NULL;
 	IF is_role THEN
 		names := '{task_id}';
-		expressions := ARRAY[CASE WHEN role.view = (a).rows THEN 'g' WHEN role.view = (a).runs THEN 'w'
+		expressions := ARRAY[CASE WHEN role.view = (a).rows THEN 'g' WHEN role.view = (a).shown_rollouts THEN 'r'
 			ELSE 'o' END || '.stepadv_task_id'];
-		joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[role.view]);
+		joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[split_part(expressions[1], '.', 1)]);
 		RETURN;
 	END IF;
 	joins := '';

@@ -3,7 +3,7 @@
 -- anew at any time: by maintain, by unmaintain, after an update of the extension.
 --
 -- Aliases: x a row of an adapter, g a group, a what an estimator says, b what is
--- shown beside a step, r beside a rollout, w the run of a rollout.
+-- shown beside a step, r beside a rollout, o what the source says of one.
 
 CREATE FUNCTION stepadv_internal.has_column(relation regclass, name text) RETURNS boolean
 LANGUAGE c STABLE PARALLEL SAFE
@@ -395,7 +395,7 @@ BEGIN
 				OR t.attname = ANY (keys
 					|| '{stepadv_rollout_id,stepadv_step_id,stepadv_features,stepadv_contribution,
 						stepadv_grounded}'::text[])
-				OR alias IN ('w', 'o') AND t.attname IN ('stepadv_task_id', 'stepadv_run_id', 'stepadv_policy_version',
+				OR alias IN ('r', 'o') AND t.attname IN ('stepadv_task_id', 'stepadv_run_id', 'stepadv_policy_version',
 					'stepadv_policy_step'))) i(items));
 END
 $$;
@@ -434,7 +434,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	results CONSTANT text[] := taken;
-	run CONSTANT record := stepadv_internal.feeds((a).runs, 'stepadv_policy_version'::text);
+	run CONSTANT record := stepadv_internal.feeds((a).shown_rollouts, 'stepadv_policy_version'::text);
 BEGIN
 	IF kind IN ('step', 'row', 'edge') THEN
 		alias := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
@@ -451,7 +451,7 @@ BEGIN
 			CONTINUE WHEN name = 'policy_version' AND name = ANY (results)
 				AND stepadv_internal.feeds((a).shown_rollouts, name) = run
 				OR name <> 'policy_version' AND name = ANY (results) AND EXISTS (
-					SELECT FROM stepadv_internal.view_columns((a).runs) c, stepadv_internal.feeds((a).shown_rollouts,
+					SELECT FROM stepadv_internal.view_columns((a).shown_rollouts) c, stepadv_internal.feeds((a).shown_rollouts,
 						shown_columns.name) f
 					WHERE c.name IN ('stepadv_' || shown_columns.name, 'stepadv_dimension_'
 						|| array_position((a).dimensions, shown_columns.name)) AND c.relation = f.relation

@@ -8,7 +8,7 @@ AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	views CONSTANT regclass[] := array_remove((a).views, NULL);
-	adapters CONSTANT regclass[] := array_remove(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs,
+	adapters CONSTANT regclass[] := array_remove(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts,
 		(a).began], NULL);
 	dropped CONSTANT text := CASE WHEN cascade THEN ' CASCADE' ELSE '' END;
 	what text;

@@ -12,7 +12,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH RECURSIVE ours(relations) AS (
-		SELECT array_remove((a).views || ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs, (a).began,
+		SELECT array_remove((a).views || ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).began,
 			(a).fresh, (a).folded, (a).changed, (a).seen, (a).fresh_digests, (a).made_digests, (a).digests,
 			(a).attachment], NULL)
 	), edges(relation) AS (

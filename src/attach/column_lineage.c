@@ -50,10 +50,11 @@ typedef struct Lineage
 	List	   *tables;			/* of TableRead */
 } Lineage;
 
-/* Views and WITH queries that have been looked at; a view on its way has no lineage yet. */
+/* Views, for the columns that are read, and WITH queries that have been looked at; those on their way have no lineage yet. */
 typedef struct Known
 {
 	Oid			view;
+	Bitmapset  *columns;
 	const Query *with;
 	Lineage    *lineage;
 } Known;
@@ -79,6 +80,7 @@ typedef struct Scope
 {
 	List	  **known;			/* of Known, for the whole run */
 	const Level *level;
+	Bitmapset **mentioned;		/* see columns_mentioned */
 	Column	   *columns;		/* that conditions or results mention */
 	int			n_columns;
 	int			max_columns;
@@ -87,7 +89,7 @@ typedef struct Scope
 	List	   *children;
 } Scope;
 
-static Lineage *query_lineage(List **known, Query *query, const Level *outer);
+static Lineage *query_lineage(List **known, Query *query, const Level *outer, const Bitmapset *columns);
 
 /* ----------
  * Columns and conditions
@@ -252,7 +254,7 @@ empty_lineage(void)
 }
 
 static Known *
-find_known(List *known, Oid view, const Query *with)
+find_known(List *known, Oid view, const Bitmapset *columns, const Query *with)
 {
 	ListCell   *cell;
 
@@ -260,18 +262,19 @@ find_known(List *known, Oid view, const Query *with)
 	{
 		Known	   *one = lfirst(cell);
 
-		if (one->view == view && one->with == with)
+		if (one->view == view && one->with == with && (one->lineage == NULL || bms_equal(one->columns, columns)))
 			return one;
 	}
 	return NULL;
 }
 
 static Known *
-add_known(List **known, Oid view, const Query *with)
+add_known(List **known, Oid view, const Bitmapset *columns, const Query *with)
 {
 	Known	   *one = palloc0(sizeof(Known));
 
 	one->view = view;
+	one->columns = bms_copy(columns);
 	one->with = with;
 	*known = lappend(*known, one);
 	return one;
@@ -279,16 +282,16 @@ add_known(List **known, Oid view, const Query *with)
 
 /* Views can be defined by each other, which is found out when they are read: there is nothing below them. */
 static Lineage *
-view_lineage(List **known, Oid view)
+view_lineage(List **known, Oid view, const Bitmapset *columns)
 {
-	Known	   *one = find_known(*known, view, NULL);
+	Known	   *one = find_known(*known, view, columns, NULL);
 	Query	   *query;
 
 	if (one == NULL)
 	{
-		one = add_known(known, view, NULL);
+		one = add_known(known, view, columns, NULL);
 		query = view_query(view);
-		one->lineage = query == NULL ? empty_lineage() : query_lineage(known, query, NULL);
+		one->lineage = query == NULL ? empty_lineage() : query_lineage(known, query, NULL, columns);
 	}
 	return one->lineage == NULL ? empty_lineage() : one->lineage;
 }
@@ -298,13 +301,13 @@ static Lineage *
 with_lineage(List **known, CommonTableExpr *with, const Level *defined)
 {
 	Query	   *query = castNode(Query, with->ctequery);
-	Known	   *one = find_known(*known, InvalidOid, query);
+	Known	   *one = find_known(*known, InvalidOid, NULL, query);
 	ListCell   *cell;
 
 	if (one != NULL)
 		return one->lineage == NULL ? empty_lineage() : one->lineage;
-	one = add_known(known, InvalidOid, query);
-	one->lineage = query_lineage(known, query, defined);
+	one = add_known(known, InvalidOid, NULL, query);
+	one->lineage = query_lineage(known, query, defined, NULL);
 	if (with->cterecursive)
 		foreach(cell, one->lineage->tables)
 			memset(((TableRead *) lfirst(cell))->keys, 0, one->lineage->n_outputs * sizeof(AttrNumber));
@@ -356,10 +359,10 @@ static void
 add_relation(Scope *scope, int number, RangeTblEntry *entry)
 {
 	if (get_rel_relkind(entry->relid) == RELKIND_VIEW)
-		add_child(scope, number, false, 0, view_lineage(scope->known, entry->relid));
+		add_child(scope, number, false, 0, view_lineage(scope->known, entry->relid, scope->mentioned[number]));
 	else
 		add_child(scope, number, entry->tablesample == NULL, 0,
-				  table_lineage(entry->relid, columns_read(scope->level->query, entry)));
+				  table_lineage(entry->relid, scope->mentioned[number]));
 }
 
 static void
@@ -375,7 +378,8 @@ add_entry(Scope *scope, int number)
 			add_relation(scope, number, entry);
 			break;
 		case RTE_SUBQUERY:
-			add_child(scope, number, false, 0, query_lineage(scope->known, entry->subquery, scope->level));
+			add_child(scope, number, false, 0,
+					  query_lineage(scope->known, entry->subquery, scope->level, scope->mentioned[number]));
 			break;
 		case RTE_CTE:
 			if (entry->self_reference)
@@ -401,7 +405,7 @@ add_sublinks(Node *node, void *context)
 		SubLink    *link = (SubLink *) node;
 
 		add_child(scope, 0, false, 0,
-				  query_lineage(scope->known, castNode(Query, link->subselect), scope->level));
+				  query_lineage(scope->known, castNode(Query, link->subselect), scope->level, NULL));
 		return add_sublinks(link->testexpr, context);
 	}
 	return expression_tree_walker(node, add_sublinks, context);
@@ -606,8 +610,21 @@ lift(Scope *scope)
 	return lineage;
 }
 
+/* Whether the columns of a UNION that nobody reads are read of none of its arms. */
+static bool
+is_union_all(const Query *query, Node *operation)
+{
+	SetOperationStmt *union_of = (SetOperationStmt *) operation;
+
+	if (!IsA(operation, SetOperationStmt))
+		return query->sortClause == NIL && query->limitCount == NULL && query->limitOffset == NULL;
+	return union_of->op == SETOP_UNION && union_of->all && is_union_all(query, union_of->larg) &&
+		is_union_all(query, union_of->rarg);
+}
+
+/* columns: see leave_out_unread. */
 static Lineage *
-query_lineage(List **known, Query *query, const Level *outer)
+query_lineage(List **known, Query *query, const Level *outer, const Bitmapset *columns)
 {
 	Level		level = {query, outer};
 	Scope		scope = {.known = known, .level = &level};
@@ -616,6 +633,12 @@ query_lineage(List **known, Query *query, const Level *outer)
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
+	leave_out_unread(query, columns);
+	scope.mentioned = columns_mentioned(query);
+	if (query->setOperations != NULL)
+		while ((entry = bms_next_member(entries, entry)) >= 0)
+			scope.mentioned[entry] = is_union_all(query, query->setOperations) ? bms_copy(columns) : NULL;
+	entry = -1;
 	while ((entry = bms_next_member(entries, entry)) >= 0)
 		add_entry(&scope, entry);
 	(void) query_tree_walker(query, add_sublinks, &scope,
@@ -634,7 +657,7 @@ static void
 add_given(List **tables, List **known, Oid relation, int n_keys)
 {
 	char		kind = get_rel_relkind(relation);
-	Lineage    *lineage = kind == RELKIND_VIEW ? view_lineage(known, relation) : table_lineage(relation, NULL);
+	Lineage    *lineage = kind == RELKIND_VIEW ? view_lineage(known, relation, NULL) : table_lineage(relation, NULL);
 	ListCell   *cell;
 
 	if (kind == '\0')

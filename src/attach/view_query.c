@@ -11,11 +11,13 @@
 #include "access/detoast.h"
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_rewrite.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pg_list.h"
 #include "parser/parsetree.h"
@@ -159,6 +161,80 @@ item_entries(Node *item)
 
 	add_from(item, &entries);
 	return entries;
+}
+
+static bool
+is_read(const TargetEntry *target, const Bitmapset *columns)
+{
+	return target->resjunk || target->ressortgroupref != 0 ||
+		bms_is_member(target->resno - FirstLowInvalidHeapAttributeNumber, columns) ||
+		bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, columns);
+}
+
+void
+leave_out_unread(Query *query, const Bitmapset *columns)
+{
+	ListCell   *cell;
+
+	if (bms_is_empty(columns) || query->setOperations != NULL || query->hasTargetSRFs)
+		return;
+	foreach(cell, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, cell);
+
+		if (!is_read(target, columns))
+			target->expr = (Expr *) makeNullConst(exprType((Node *) target->expr), -1, InvalidOid);
+	}
+}
+
+typedef struct Mentioned
+{
+	Query	   *query;
+	int			depth;			/* how far within it the node is */
+	Bitmapset **columns;
+} Mentioned;
+
+/* Columns of joins and of GROUP BY are those that they stand for. */
+static bool
+add_mentioned(Node *node, void *context)
+{
+	Mentioned  *mentioned = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		Mentioned	within = *mentioned;
+
+		within.depth++;
+		return query_tree_walker((Query *) node, add_mentioned, &within, QTW_IGNORE_JOINALIASES);
+	}
+	if (IsA(node, Var) && ((Var *) node)->varlevelsup == mentioned->depth)
+	{
+		const Var  *var = (const Var *) node;
+		RangeTblEntry *entry = rt_fetch(var->varno, mentioned->query->rtable);
+		Node	   *expression = entry_expression(entry, var->varattno);
+		Mentioned	beside = *mentioned;
+
+		beside.depth = 0;
+		if (expression != NULL)
+			return add_mentioned(expression, &beside);
+		if (entry->rtekind == RTE_JOIN)
+			return expression_tree_walker((Node *) entry->joinaliasvars, add_mentioned, &beside);
+		mentioned->columns[var->varno] = bms_add_member(mentioned->columns[var->varno],
+														var->varattno - FirstLowInvalidHeapAttributeNumber);
+		return false;
+	}
+	return expression_tree_walker(node, add_mentioned, context);
+}
+
+Bitmapset **
+columns_mentioned(Query *query)
+{
+	Mentioned	mentioned = {query, 0, palloc0((list_length(query->rtable) + 1) * sizeof(Bitmapset *))};
+
+	(void) query_tree_walker(query, add_mentioned, &mentioned, QTW_IGNORE_JOINALIASES);
+	return mentioned.columns;
 }
 
 /* Adds what a query reads in FROM, down to the second relation. */

@@ -63,6 +63,19 @@ extern Bitmapset *from_entries(Query *query);
 extern Bitmapset *item_entries(Node *item);
 
 /*
+ * Replaces by NULL the result columns that nobody reads.  columns: those that are
+ * read, less FirstLowInvalidHeapAttributeNumber, 0 for all; none of them: all.
+ * Columns that decide which rows there are stay.
+ */
+extern void leave_out_unread(Query *query, const Bitmapset *columns);
+
+/*
+ * For each entry of the range table, by number, the columns of it that the query
+ * mentions, numbered in the same way; the array begins with the entry 0.
+ */
+extern Bitmapset **columns_mentioned(Query *query);
+
+/*
  * The one relation that a view reads in FROM, subqueries and WITH included;
  * InvalidOid if there are none or several, or if the definition is too large to
  * be worth reading.  It never fails because of what the view is: for views of

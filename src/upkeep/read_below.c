@@ -509,27 +509,6 @@ walk_type(Walk *walk, Oid type)
  * ----------
  */
 
-static bool
-is_read(const TargetEntry *target, const Bitmapset *columns)
-{
-	return columns == NULL || target->resjunk || target->ressortgroupref != 0 ||
-		bms_is_member(target->resno - FirstLowInvalidHeapAttributeNumber, columns) ||
-		bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, columns);
-}
-
-/* A view's query without the columns that nobody reads, where these are nothing but columns. */
-static void
-leave_out(Query *query, const Bitmapset *columns)
-{
-	ListCell   *cell;
-
-	if (query->setOperations != NULL || query->distinctClause != NIL || columns == NULL)
-		return;
-	foreach(cell, query->targetList)
-		if (!is_read(lfirst(cell), columns))
-			query->targetList = foreach_delete_current(query->targetList, cell);
-}
-
 /* With other columns than before it is looked at once more, with all of them. */
 static void
 walk_view(Walk *walk, Oid view, const Bitmapset *columns)
@@ -556,7 +535,7 @@ walk_view(Walk *walk, Oid view, const Bitmapset *columns)
 	query = view_query(view);
 	if (query == NULL)
 		return;
-	leave_out(query, seen->columns);
+	leave_out_unread(query, seen->columns);
 	inner.seen = walk->seen;
 	inner.place = view;
 	(void) walk_node((Node *) query, &inner);

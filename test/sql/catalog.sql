@@ -26,7 +26,7 @@ SELECT count(*) FROM stepadv_internal.attachments();
 INSERT INTO cat.s_attachment (prefix, rows, shown, n_group_columns, options, methods, views, kept, folded)
 VALUES ('s', 'cat.s_rows', 'cat.s_shown', 1, '{"gamma": 0.9}', '{mine}', '{cat.s_values,cat.s_rtmc}', 'triggers', 'cat.s_folded');
 RESET ROLE;
-SELECT attachment, owner::regrole, source, prefix, rows, shown, runs, n_group_columns, states, options, methods, views, kept, folded, changed
+SELECT attachment, owner::regrole, source, prefix, rows, shown, shown_rollouts, n_group_columns, states, options, methods, views, kept, folded, changed
 FROM stepadv_internal.attachments();
 -- Who has not its owner's rights asks for those of one role.
 SET ROLE regress_catalog_stranger;
@@ -125,7 +125,7 @@ DO $$
 BEGIN
 	CREATE RULE "_RETURN" AS ON SELECT TO v_attachment DO INSTEAD
 		SELECT 'v'::text AS prefix, 'own_rows'::regclass AS rows, NULL::regclass AS stated, NULL::regclass AS shown, NULL::regclass AS shown_rollouts,
-			NULL::regclass AS runs, NULL::regclass AS began, 0 AS n_group_columns, NULL::text AS states,
+			NULL::regclass AS began, 0 AS n_group_columns, NULL::text AS states,
 			NULL::jsonb AS options, NULL::text[] AS methods, NULL::regclass[] AS views, NULL::text[] AS view_kinds, NULL::text AS kept, NULL::regclass AS fresh,
 			NULL::regclass AS folded, NULL::regclass AS changed,
 			NULL::regclass AS fresh_digests, NULL::regclass AS made_digests, NULL::regclass AS digests, NULL::text[] AS digest_parts,
@@ -363,6 +363,20 @@ CREATE VIEW whole AS SELECT g, to_jsonb(u) AS u FROM u;
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads}', 2);
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads,whole,plain,NULL,4000000000}', 1);
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{t}', 2);
+-- Of views below only what is read of them: conditions, keys and what is sorted by count, other columns where a view or
+-- subquery above has them. The arms of UNION ALL are read by column; UNION compares all of them.
+CREATE VIEW wide AS SELECT t.g, t.x, u.z, row_number() OVER (ORDER BY t.y) AS place FROM t LEFT JOIN u ON u.g = t.g;
+CREATE VIEW all_of AS SELECT g, y, x FROM t UNION ALL SELECT g, z, '' FROM u;
+CREATE VIEW any_of AS SELECT g, y FROM t UNION SELECT g, z FROM u;
+CREATE VIEW of_wide AS SELECT s.g FROM (SELECT w.* FROM wide w) s;
+CREATE VIEW of_wide_z AS SELECT w.g, (SELECT w.z) AS z FROM wide w;
+CREATE VIEW of_wide_row AS SELECT w.g, to_jsonb(w) AS w FROM wide w;
+CREATE VIEW of_all AS SELECT g, x FROM all_of;
+CREATE VIEW of_any AS SELECT g FROM any_of;
+SELECT v.v, r.relation, (SELECT string_agg(a.attname, ' ' ORDER BY a.attnum) FROM pg_attribute a
+	WHERE a.attrelid = r.relation AND a.attnum = ANY (r.reads)) AS reads
+FROM unnest('{of_wide,of_wide_z,of_wide_row,of_all,of_any}'::regclass[]) WITH ORDINALITY v(v, i),
+	stepadv_internal.tables_read(ARRAY[v.v], 1) r ORDER BY v.i, r.relation::text;
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{}', 1);
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads}', -1);
 SELECT count(*) FROM stepadv_internal.tables_read('{reads}', NULL);
