@@ -137,7 +137,8 @@ BEGIN
 	joins := '';
 	expressions := '{}';
 	FOR d IN SELECT * FROM stepadv_internal.divisions(a) v ORDER BY v.i LOOP
-		expression := CASE d.view WHEN (a).shown_rollouts THEN 'r.' || d.fed_by WHEN (a).began THEN 'q.' || d.fed_by END;
+		expression := CASE d.view WHEN (a).shown_rollouts THEN 'r.' || d.fed_by
+			WHEN (a).began THEN 'q.' || d.fed_by END;
 		IF expression IS NULL AND d.view IS NOT NULL THEN
 			expression := CASE WHEN stepadv_internal.has_column(view, d.fed_by) THEN alias || '.' || d.fed_by
 				ELSE stepadv_internal.role_column(d.serves_as, view, keys[d.key], alias) END;

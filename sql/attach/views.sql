@@ -451,8 +451,8 @@ BEGIN
 			CONTINUE WHEN name = 'policy_version' AND name = ANY (results)
 				AND stepadv_internal.feeds((a).shown_rollouts, name) = run
 				OR name <> 'policy_version' AND name = ANY (results) AND EXISTS (
-					SELECT FROM stepadv_internal.view_columns((a).shown_rollouts) c, stepadv_internal.feeds((a).shown_rollouts,
-						shown_columns.name) f
+					SELECT FROM stepadv_internal.view_columns((a).shown_rollouts) c,
+						stepadv_internal.feeds((a).shown_rollouts, shown_columns.name) f
 					WHERE c.name IN ('stepadv_' || shown_columns.name, 'stepadv_dimension_'
 						|| array_position((a).dimensions, shown_columns.name)) AND c.relation = f.relation
 						AND c.column_number = f.number);

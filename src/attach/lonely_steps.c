@@ -9,20 +9,14 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "group/group.h"
 #include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_lonely_steps);
-
-/* Columns of stepadv_internal.lonely_steps. */
-enum
-{
-	L_N_STEPS,
-	L_N_ALONE,
-	L_FIRST_ALONE,
-	N_LONELY_COLUMNS
-};
 
 typedef struct Visited
 {
@@ -103,15 +97,23 @@ find_lonely(const GroupColumns *group)
 	return lonely;
 }
 
-/* lonely_steps(rollout_group): a row; NULL where no rollout has another to meet, or none is lonely. */
+/*
+ * lonely_steps(rollout_group): an array of two (n_rows, step_no), the first where all
+ * steps are lonely, the second where some are; NULL where none is, and where no rollout
+ * has another to meet.
+ */
 Datum
 stepadv_lonely_steps(PG_FUNCTION_ARGS)
 {
 	GroupColumns group;
 	uint32		n_with_steps = 0;
+	int			n = 2;
+	int			lower = 1;
+	Oid			type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
 	Lonely		lonely;
-	Datum		values[N_LONELY_COLUMNS];
-	bool		nulls[N_LONELY_COLUMNS] = {false};
+	Datum		values[2];
+	bool		nulls[2] = {false};
+	Datum		elements[2];
 	TupleDesc	desc;
 
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
@@ -122,10 +124,12 @@ stepadv_lonely_steps(PG_FUNCTION_ARGS)
 	lonely = find_lonely(&group);
 	if (lonely.n == 0)
 		PG_RETURN_NULL();
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "lonely_steps returns no row");
-	values[L_N_STEPS] = Int64GetDatum(group.n_steps);
-	values[L_N_ALONE] = Int64GetDatum(lonely.n);
-	values[L_FIRST_ALONE] = Int32GetDatum(lonely.least_step_no);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	desc = lookup_rowtype_tupdesc(type, -1);
+	values[0] = Int64GetDatum(lonely.n);
+	values[1] = Int32GetDatum(lonely.least_step_no);
+	elements[0] = elements[1] = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	ReleaseTupleDesc(desc);
+	nulls[lonely.n == group.n_steps ? 1 : 0] = true;
+	PG_RETURN_DATUM(PointerGetDatum(construct_md_array(elements, nulls, 1, &n, &lower, type, -1, false,
+													   TYPALIGN_DOUBLE)));
 }

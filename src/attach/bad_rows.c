@@ -1,0 +1,232 @@
+/*
+ * bad_rows.c
+ *		Which of several problems the rows of a rollout have: how many rows each, and
+ *		the least step_no of them.
+ *
+ * stepadv_internal.bad_rows(rules, step_no, conditions…) has a problem for each letter of
+ * the rules.  Two are of the numbers of the steps, in their order:
+ *
+ *	r	a number that stands there twice
+ *	g	a number that does not follow the one before
+ *
+ * The others have a condition each, in the same order, and concern the rows where it is true:
+ *
+ *	a	any such row
+ *	s	several: nothing where there is but one
+ *	m	missing: nothing where no row has it false
+ *	l	lacking: nothing where a row has it false
+ *
+ * A row without a number has no place in the order, and is no least.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "aggregate.h"
+#include "arrays.h"
+
+PG_FUNCTION_INFO_V1(stepadv_bad_rows_trans);
+PG_FUNCTION_INFO_V1(stepadv_bad_rows_final);
+
+#define FEW_STEPS 32
+#define FIRST_CONDITION 3		/* among the arguments */
+
+typedef struct Concerned
+{
+	char		rule;
+	bool		has_number;
+	int32		least;
+	int64		n;
+	int64		n_false;
+} Concerned;
+
+typedef struct BadRows
+{
+	int64		n;
+	int64		allocated;
+	int32	   *numbers;		/* NULL: nobody asks for their order */
+	bool		is_ascending;
+	int			n_problems;
+	Concerned	problems[FLEXIBLE_ARRAY_MEMBER];
+} BadRows;
+
+static bool
+is_of_order(char rule)
+{
+	return rule == 'r' || rule == 'g';
+}
+
+static BadRows *
+new_bad_rows(MemoryContext context, const text *rules, int n_conditions)
+{
+	int			n = VARSIZE_ANY_EXHDR(rules);
+	BadRows    *rows = MemoryContextAllocZero(context, offsetof(BadRows, problems) + n * sizeof(Concerned));
+	bool		has_order = false;
+
+	rows->n_problems = n;
+	for (int p = 0; p < n; p++)
+	{
+		rows->problems[p].rule = VARDATA_ANY(rules)[p];
+		if (strchr("rgasml", rows->problems[p].rule) == NULL)
+			elog(ERROR, "unknown rule of bad rows: %d", rows->problems[p].rule);
+		has_order |= is_of_order(rows->problems[p].rule);
+		n_conditions -= !is_of_order(rows->problems[p].rule);
+	}
+	if (n_conditions != 0)
+		elog(ERROR, "bad_rows is called with other conditions than rules");
+	rows->is_ascending = true;
+	rows->allocated = FEW_STEPS;
+	if (has_order)
+		rows->numbers = MemoryContextAlloc(context, FEW_STEPS * sizeof(int32));
+	return rows;
+}
+
+static void
+add_number(BadRows *rows, int32 number)
+{
+	if (rows->n == rows->allocated)
+	{
+		rows->allocated *= 2;
+		rows->numbers = repalloc_huge(rows->numbers, rows->allocated * sizeof(int32));
+	}
+	rows->is_ascending &= rows->n == 0 || rows->numbers[rows->n - 1] <= number;
+	rows->numbers[rows->n++] = number;
+}
+
+static void
+concern(Concerned *problem, bool has_number, int32 number)
+{
+	problem->n++;
+	if (has_number && (!problem->has_number || number < problem->least))
+	{
+		problem->has_number = true;
+		problem->least = number;
+	}
+}
+
+/* bad_rows_trans(internal, rules text, step_no integer, VARIADIC conditions "any") */
+Datum
+stepadv_bad_rows_trans(PG_FUNCTION_ARGS)
+{
+	BadRows    *rows = (BadRows *) PG_GETARG_POINTER(0);
+	bool		has_number = !PG_ARGISNULL(2);
+	int			argument = FIRST_CONDITION;
+
+	if (PG_ARGISNULL(0))
+	{
+		MemoryContext context = aggregate_context(fcinfo);
+
+		if (PG_ARGISNULL(1))
+			elog(ERROR, "bad_rows is called without rules");
+		for (int i = FIRST_CONDITION; i < PG_NARGS(); i++)
+			if (get_fn_expr_argtype(fcinfo->flinfo, i) != BOOLOID)
+				elog(ERROR, "conditions of bad_rows must be boolean");
+		rows = new_bad_rows(context, PG_GETARG_TEXT_PP(1), PG_NARGS() - FIRST_CONDITION);
+	}
+	if (has_number && rows->numbers != NULL)
+		add_number(rows, PG_GETARG_INT32(2));
+	for (int p = 0; p < rows->n_problems; p++)
+	{
+		if (is_of_order(rows->problems[p].rule))
+			continue;
+		if (!PG_ARGISNULL(argument) && PG_GETARG_BOOL(argument))
+			concern(&rows->problems[p], has_number, has_number ? PG_GETARG_INT32(2) : 0);
+		else if (!PG_ARGISNULL(argument))
+			rows->problems[p].n_false++;
+		argument++;
+	}
+	PG_RETURN_POINTER(rows);
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	int32		one = *(const int32 *) a;
+	int32		other = *(const int32 *) b;
+
+	CHECK_FOR_INTERRUPTS();
+	return one < other ? -1 : one > other;
+}
+
+/* Rows mostly come in the order of their numbers, and then nothing is sorted. */
+static void
+look_at_order(BadRows *rows)
+{
+	if (!rows->is_ascending)
+		qsort(rows->numbers, rows->n, sizeof(int32), compare_numbers);
+	rows->is_ascending = true;
+	for (int p = 0; p < rows->n_problems; p++)
+	{
+		Concerned  *problem = &rows->problems[p];
+
+		if (!is_of_order(problem->rule))
+			continue;
+		problem->n = 0;
+		problem->has_number = false;
+		for (int64 i = 1; i < rows->n; i++)
+		{
+			int64		ahead = (int64) rows->numbers[i] - rows->numbers[i - 1];
+
+			if (problem->rule == 'r' ? ahead == 0 : ahead > 1)
+				concern(problem, true, rows->numbers[i]);
+		}
+	}
+}
+
+static bool
+is_there(const Concerned *problem)
+{
+	switch (problem->rule)
+	{
+		case 's':
+			return problem->n > 1;
+		case 'm':
+			return problem->n > 0 && problem->n_false > 0;
+		case 'l':
+			return problem->n > 0 && problem->n_false == 0;
+		default:
+			return problem->n > 0;
+	}
+}
+
+/* An array of (n_rows, step_no) by the rules, NULL for a problem that is not there; NULL if none is. */
+Datum
+stepadv_bad_rows_final(PG_FUNCTION_ARGS)
+{
+	BadRows    *rows = (BadRows *) PG_GETARG_POINTER(0);
+	Oid			type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
+	Datum	   *elements = palloc(Max(rows->n_problems, 1) * sizeof(Datum));
+	bool	   *nulls = palloc(Max(rows->n_problems, 1) * sizeof(bool));
+	int			lower = 1;
+	int			n_there = 0;
+	TupleDesc	desc;
+
+	(void) aggregate_context(fcinfo);
+	if (rows->numbers != NULL)
+		look_at_order(rows);
+	for (int p = 0; p < rows->n_problems; p++)
+		n_there += is_there(&rows->problems[p]);
+	if (n_there == 0)
+		PG_RETURN_NULL();
+	desc = lookup_rowtype_tupdesc(type, -1);
+	for (int p = 0; p < rows->n_problems; p++)
+	{
+		const Concerned *problem = &rows->problems[p];
+		Datum		values[2] = {Int64GetDatum(problem->n), Int32GetDatum(problem->least)};
+		bool		value_nulls[2] = {false, !problem->has_number};
+
+		nulls[p] = !is_there(problem);
+		if (!nulls[p])
+			elements[p] = HeapTupleGetDatum(heap_form_tuple(desc, values, value_nulls));
+	}
+	ReleaseTupleDesc(desc);
+	PG_RETURN_DATUM(PointerGetDatum(construct_md_array(elements, nulls, 1, &rows->n_problems, &lower, type, -1, false,
+													   TYPALIGN_DOUBLE)));
+}
