@@ -172,8 +172,8 @@ CREATE FUNCTION stepadv_internal.nearest_name(name text, names text[]) RETURNS t
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_nearest_name';
 COMMENT ON FUNCTION stepadv_internal.nearest_name(text, text[]) IS
-'the one of several names that differs least from one that is none of them: in at most three letters and at most half '
-'of them, the first of equally near ones; NULL: there is none';
+'the one of several names that differs least from one that is none of them: in at most three letters and at most a '
+'third of them, or one; the first of equally near ones; NULL: there is none';
 
 CREATE FUNCTION stepadv_internal.nearest_column(relation regclass, name text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE

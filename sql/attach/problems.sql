@@ -228,7 +228,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('stepadv_internal.bad_rows(%L::text, %s::integer%s)', string_agg(k.rule, '' ORDER BY k.place),
 		problem_search.step_no, string_agg(', ' || k.concerns, '' ORDER BY k.place)),
-		CASE WHEN count(*) = 0 THEN NULL WHEN count(k.only_if) = 0 THEN quote_literal(array_agg(k.place ORDER BY k.place)) || '::integer[]'
+		CASE WHEN count(*) = 0 THEN NULL
+			WHEN count(k.only_if) = 0 THEN quote_literal(array_agg(k.place ORDER BY k.place)) || '::integer[]'
 			ELSE format('ARRAY[%s]', string_agg(CASE WHEN k.only_if IS NULL THEN k.place::text
 				ELSE format('CASE WHEN %s THEN %s END', k.only_if, k.place) END, ', ' ORDER BY k.place)) END
 	FROM unnest(kinds) k WHERE k.level = ANY (levels)

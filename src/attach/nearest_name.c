@@ -14,7 +14,7 @@
 
 PG_FUNCTION_INFO_V1(stepadv_nearest_name);
 
-/* The server's own rule: at most so many letters may differ, and at most half of them. */
+/* At most so many letters may differ, and of a name of more than one at most a third. */
 #define MAX_DISTANCE 3
 
 /* Of names that are equally near the first; NULL where none is near, or the name is longer than one can be. */
@@ -39,7 +39,7 @@ stepadv_nearest_name(PG_FUNCTION_ARGS)
 			continue;
 		distance = varstr_levenshtein_less_equal(VARDATA_ANY(name), length, VARDATA_ANY(other), VARSIZE_ANY_EXHDR(other),
 												 1, 1, 1, best, true);
-		if (distance < best && distance <= length / 2)
+		if (distance < best && distance <= Max(length / 3, 1) && distance < length)
 		{
 			best = distance;
 			nearest = names[i];

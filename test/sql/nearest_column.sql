@@ -1,4 +1,4 @@
--- The column that was meant: the least number of letters, at most 3 and half of them.
+-- The column that was meant: the least number of letters, at most 3 and a third of them.
 CREATE TABLE near (rollout_id text, reward float8, "Größe" text, gone text, x integer, policy_version text);
 ALTER TABLE near DROP gone;
 SELECT n, stepadv_internal.nearest_column('near', n) FROM unnest('{rolout_id,rewrd,Grösse,gone,gon,y,polcy_vrson,policyversion,ROLLOUT_ID,rollout_identity,reward,""}'::text[]) n;
