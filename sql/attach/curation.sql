@@ -8,7 +8,6 @@ AS $$ SELECT true $$;
 COMMENT ON FUNCTION stepadv_internal.selection_of(text[], jsonb) IS
 'part of create_selection: true; the arguments say which columns of the view are the group''s, and which have a role';
 
--- What a selection says of its columns; NULLs for any other view.
 -- What a value is ordered by, the same in every database: numbers as numbers,
 -- everything else by the bytes of its text.
 CREATE FUNCTION stepadv_internal.curation_key(expression text, type oid) RETURNS text
@@ -518,10 +517,14 @@ COMMENT ON FUNCTION stepadv_internal.curation_apply(text, text[], text[], intege
 -- What select_steps and its like select from, a FROM item named s.  Rules that
 -- compare steps are windows over what the rules before them left.  Each begins
 -- with the columns of the group: one sort by group serves them all, and a
--- condition on the group goes down to the relation.  reason is an expression.
-CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, settings jsonb, columns text[],
-	mark_removed boolean,
-	OUT steps text, OUT reason text, OUT source jsonb)
+-- condition on the group goes down to the relation.  reason is an expression,
+-- settings what all rules were told.
+CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, columns text[], mark_removed boolean,
+	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
+	per_rollout integer, per_group integer, balance text, group_by text[], advantage_column text, stderr text,
+	outcome text, state text, action text, max_staleness integer, min_confidence float8, success_only boolean,
+	min_action_visits integer, sign text,
+	OUT steps text, OUT reason text, OUT source jsonb, OUT settings jsonb)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -536,10 +539,14 @@ DECLARE
 	number integer := 0;
 	rule record;
 BEGIN
+	settings := jsonb_build_object('drop_uniform', drop_uniform, 'min_advantage', min_advantage, 'min_t', min_t,
+		'min_visits', min_visits, 'deduplicate', deduplicate, 'per_state', per_state, 'per_rollout', per_rollout,
+		'per_group', per_group, 'balance', balance, 'advantage', advantage_column, 'stderr', stderr,
+		'outcome', outcome, 'state', state, 'action', action, 'max_staleness', max_staleness,
+		'min_confidence', min_confidence, 'success_only', success_only, 'min_action_visits', min_action_visits,
+		'sign', sign);
 	PERFORM stepadv_internal.curation_check(settings);
-	source := stepadv_internal.curation_source(curation_query.advantages,
-		CASE WHEN jsonb_typeof(settings -> 'group_by') = 'array'
-			THEN ARRAY(SELECT jsonb_array_elements_text(settings -> 'group_by')) END);
+	source := stepadv_internal.curation_source(curation_query.advantages, curation_query.group_by);
 	SELECT i.query, i.names INTO query, names
 	FROM stepadv_internal.curation_input(curation_query.advantages, settings, source, curation_query.columns) i;
 	SELECT string_agg('s.' || n, ', ') INTO groups FROM unnest(names) n WHERE n ~ '^g[0-9]';
@@ -582,7 +589,8 @@ BEGIN
 		array_to_string(reasons, ', ')) END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boolean) IS
+COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, text[], boolean, text, float8, float8, integer, boolean,
+	integer, integer, integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
 'part of select_steps: writes the query that applies the rules in their order';
 
 CREATE FUNCTION stepadv_internal.select_steps(advantages regclass,
@@ -597,17 +605,10 @@ AS $$
 DECLARE
 	made record;
 BEGIN
-	SELECT * INTO made FROM stepadv_internal.curation_query(select_steps.advantages, jsonb_build_object(
-		'drop_uniform', select_steps.drop_uniform, 'min_advantage', select_steps.min_advantage, 'min_t',
-			select_steps.min_t, 'min_visits', select_steps.min_visits,
-		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout',
-			select_steps.per_rollout,
-		'per_group', select_steps.per_group, 'balance', select_steps.balance, 'group_by', select_steps.group_by,
-		'advantage', select_steps.advantage_column, 'stderr', select_steps.stderr, 'outcome', select_steps.outcome,
-		'state', select_steps.state, 'action', select_steps.action, 'max_staleness', select_steps.max_staleness,
-			'min_confidence', select_steps.min_confidence,
-		'success_only', select_steps.success_only, 'min_action_visits', select_steps.min_action_visits, 'sign',
-			select_steps.sign), '{rollout_id,step_id}'::text[], false);
+	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, '{rollout_id,step_id}'::text[], false,
+		drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
+		group_by, advantage_column, stderr, outcome, state, action, max_staleness, min_confidence, success_only,
+		min_action_visits, sign);
 	RETURN QUERY EXECUTE format('SELECT jsonb_build_object(%s), s.c1::text, s.no, s.c2::text, s.advantage, %s FROM %s',
 		(SELECT string_agg(format('%L::text, s.g%s', g.name, g.i), ', ' ORDER BY g.i)
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
@@ -646,24 +647,13 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	settings jsonb;
 	made record;
 	grouped text;
 BEGIN
-	settings := jsonb_build_object(
-		'drop_uniform', explain_selection.drop_uniform, 'min_advantage', explain_selection.min_advantage, 'min_t',
-			explain_selection.min_t, 'min_visits', explain_selection.min_visits,
-		'deduplicate', explain_selection.deduplicate, 'per_state', explain_selection.per_state, 'per_rollout',
-			explain_selection.per_rollout,
-		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by',
-			explain_selection.group_by,
-		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome',
-			explain_selection.outcome,
-		'state', explain_selection.state, 'action', explain_selection.action, 'max_staleness',
-			explain_selection.max_staleness, 'min_confidence', explain_selection.min_confidence,
-		'success_only', explain_selection.success_only, 'min_action_visits', explain_selection.min_action_visits,
-			'sign', explain_selection.sign);
-	SELECT * INTO made FROM stepadv_internal.curation_query(explain_selection.advantages, settings, '{}'::text[], true);
+	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, '{}'::text[], true,
+		drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
+		group_by, advantage_column, stderr, outcome, state, action, max_staleness, min_confidence, success_only,
+		min_action_visits, sign);
 	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1,
 		jsonb_array_length(made.source -> 'group_by')) i;
 	-- A step that passed every rule fails none of a number that is reached.
@@ -693,7 +683,7 @@ BEGIN
 					coalesce(sum(s.negative) FILTER (WHERE s.fails > r.n), 0) AS negative
 			FROM steps s) x
 		ORDER BY r.n
-		$q$, grouped, made.steps) USING settings;
+		$q$, grouped, made.steps) USING made.settings;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.explain_selection(regclass, text, float8, float8, integer, boolean, integer,
@@ -719,44 +709,28 @@ COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, in
 'their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative '
 'ones, the rollouts and the groups';
 
-CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
-		min_visits integer DEFAULT NULL,
-	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
-		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
-	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL,
-		outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL, max_staleness integer DEFAULT NULL,
-		min_confidence float8 DEFAULT NULL,
-	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
+CREATE FUNCTION stepadv_internal.create_selection(advantages regclass, name text,
+	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
+	per_rollout integer, per_group integer, balance text, group_by text[], advantage_column text, stderr text,
+	outcome text, state text, action text, schema text, max_staleness integer, min_confidence float8,
+	success_only boolean, min_action_visits integer, sign text)
 RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	settings jsonb;
 	made record;
 	columns text[];
 	in_schema text;
 	full_name text;
 	reason_name text := 'reason';
 BEGIN
-	settings := jsonb_build_object(
-		'drop_uniform', create_selection.drop_uniform, 'min_advantage', create_selection.min_advantage, 'min_t',
-			create_selection.min_t, 'min_visits', create_selection.min_visits,
-		'deduplicate', create_selection.deduplicate, 'per_state', create_selection.per_state, 'per_rollout',
-			create_selection.per_rollout,
-		'per_group', create_selection.per_group, 'balance', create_selection.balance, 'group_by',
-			create_selection.group_by,
-		'advantage', create_selection.advantage_column, 'stderr', create_selection.stderr, 'outcome',
-			create_selection.outcome,
-		'state', create_selection.state, 'action', create_selection.action, 'max_staleness',
-			create_selection.max_staleness, 'min_confidence', create_selection.min_confidence,
-		'success_only', create_selection.success_only, 'min_action_visits', create_selection.min_action_visits, 'sign',
-			create_selection.sign);
 	SELECT array_agg(a.attname ORDER BY a.attnum) INTO columns FROM pg_attribute a
 	WHERE a.attrelid = create_selection.advantages AND a.attnum > 0 AND NOT a.attisdropped;
-	SELECT * INTO made FROM stepadv_internal.curation_query(create_selection.advantages, settings, columns, false);
+	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, columns, false,
+		drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
+		group_by, advantage_column, stderr, outcome, state, action, max_staleness, min_confidence, success_only,
+		min_action_visits, sign);
 	SELECT coalesce(create_selection.schema, n.nspname) INTO in_schema
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = create_selection.advantages;
 	IF create_selection.name IS NULL OR create_selection.name = '' THEN
@@ -786,10 +760,26 @@ BEGIN
 			create_selection.action)));
 	EXECUTE format('COMMENT ON VIEW %s IS %L', full_name, format('steps of %s: %s', made.source ->> 'name',
 		(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i)
-			FROM stepadv_internal.curation_rules(settings) r)));
+			FROM stepadv_internal.curation_rules(made.settings) r)));
 	RETURN full_name::regclass;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.create_selection(regclass, text, text, float8, float8, integer, boolean, integer,
+	integer, integer, text, text[], text, text, text, text, text, text, integer, float8, boolean, integer, text) IS
+'what create_selection does';
+
+CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
+		min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
+		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL,
+		outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL, max_staleness integer DEFAULT NULL,
+		min_confidence float8 DEFAULT NULL,
+	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
+RETURNS regclass
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer,
 	integer, text, text[], text, text, text, text, text, text, integer, float8, boolean, integer, text) IS
 'creates a view of the steps that select_steps returns with the same rules: all columns of the relation, and reason; '

@@ -280,6 +280,12 @@ BEGIN
 		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.suffix <> 'values' ORDER BY v.place);
 	PERFORM stepadv_internal.view_options(a, v.suffix) FROM stepadv_internal.combined_views v
 		WHERE (a).options ? v.suffix;
+	-- What the others were told is tried where they are called.
+	PERFORM stepadv_internal.arguments(m.function, CASE WHEN stepadv_internal.takes_history(m.function)
+		THEN ((a).options -> m.method) - 'history'::text ELSE (a).options -> m.method END)
+	FROM unnest(methods) m
+	WHERE m.instance IS NULL AND jsonb_typeof((a).options -> m.method) = 'object'
+		AND NOT m.requires <@ stepadv_internal.available_roles(a);
 	SELECT e.key, e.value INTO option FROM jsonb_each((a).options) e
 	WHERE e.key <> 'methods' AND CASE WHEN jsonb_typeof(e.value) = 'object' THEN e.key <> ALL (known)
 		ELSE NOT EXISTS (SELECT FROM unnest(methods) m WHERE stepadv_internal.method_options(m,

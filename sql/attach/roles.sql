@@ -65,7 +65,7 @@ CREATE TABLE stepadv_internal.roles (
 	-- 'source', 'steps' (that are shown), 'rollouts', 'advantages' (of curation) or 'states' (what they are made of)
 	lives_in text NOT NULL,
 	kind text NOT NULL,
-	must_be text			-- said where a type does not serve
+	must_be text			-- said where a type does not serve; NULL of an identity, which every type can be
 );
 COMMENT ON TABLE stepadv_internal.roles IS
 'what a column can be for attach, where it is looked for, and what it must be';

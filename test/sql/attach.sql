@@ -454,8 +454,19 @@ SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '{"rtmc": {"gamma": "much"}}');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '["rtmc"]');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '{"graph_edges": {"graph_weight": 1}}');
+-- Of a method that the columns do not allow, too.
 \set VERBOSITY default
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"rtmc": {"gama": 1}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"batch_td": {"history": 3, "lambda": 2}}');
 SELECT count(*) AS views_left FROM pg_class WHERE relkind = 'v' AND oid NOT IN (SELECT oid FROM views_before);
+
+-- Every type can be an identity.  No two rollouts share a state: what counts is the coarse one, of all three.
+CREATE TYPE att_pair AS (a integer, b text);
+CREATE DOMAIN att_pairs AS att_pair;
+CREATE TABLE att_odd AS SELECT 1 AS g, ARRAY[r] AS r, n, ROW(r, 'x')::att_pair::att_pairs AS st, xml '<a/>' AS act, point(r, n) AS next, int4range(0, n) AS id, json '[1]' AS coarse, (r = 1)::integer AS rew
+FROM generate_series(1, 3) r, generate_series(0, 1) n;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_odd', '{g}', 'r', 'n', 'st', 'act', 'rew', columns => '{"next_state": "next", "step_id": "id", "coarse_state": "coarse"}');
+SELECT rollout_id, step_no, step_id, n_state, return FROM att_odd_rtmc ORDER BY 1, 2;
 
 -- What is wrong in the data costs the advantages of its rollout, and is listed.
 CREATE TABLE att_bad AS SELECT 1 AS grp, 9 AS traj, i::bigint AS n, 1 AS st, 1 AS act, 1.0 AS rew FROM generate_series(1, 2) i;
