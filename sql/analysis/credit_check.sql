@@ -5,7 +5,7 @@ CREATE FUNCTION stepadv.without_rollout(rollouts stepadv.rollout_group, rollout_
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_without_rollout';
 COMMENT ON FUNCTION stepadv.without_rollout(stepadv.rollout_group, bigint) IS
-'the group without one of its rollouts, as if it had never been in it; error where it is not; NULL for NULL';
+'the group without one of its rollouts; error if the group does not contain it; NULL for NULL';
 
 CREATE FUNCTION stepadv_internal.left_out(rollouts stepadv.rollout_group, max_rollouts integer, seed integer)
 RETURNS TABLE (rollout_id bigint)
@@ -114,9 +114,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.credit_sums(stepadv.rollout_group[], text, jsonb, integer, integer, integer) IS
-'what a method says of rollouts left out one by one beside what happened to them, of one group with a choice of '
-'states each as candidates; with outcomes shuffled so many times, too; for credit_check. NULL where fewer than two '
-'rollouts are judged';
+'predictions of a method for rollouts that are left out one by one, and their outcomes, for one group with a choice '
+'of states per candidate; also with outcomes shuffled the given number of times; for credit_check; NULL if fewer '
+'than two rollouts are judged';
 
 CREATE FUNCTION stepadv.credit_check(sums float8[])
 RETURNS TABLE (candidate bigint, groups bigint, steps bigint, coverage float8, score float8, error float8,
@@ -124,9 +124,9 @@ RETURNS TABLE (candidate bigint, groups bigint, steps bigint, coverage float8, s
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 5 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_credit_check';
 COMMENT ON FUNCTION stepadv.credit_check(float8[]) IS
-'of array_agg(credit_sums(…)), a row per candidate: score, how far what it says of steps comes true, beyond chance; '
-'error, over groups; p, of the best of them coming so far by chance; groups_needed, for two errors; is_best, '
-'within one paired error of the best';
+'from array_agg(credit_sums(…)), a row per candidate: score, the correlation of predicted with actual step credit, '
+'minus that by chance; error, over groups; p, that the best of them scores so by chance; groups_needed, for two '
+'errors; is_best, within one paired error of the best';
 
 -- The plain sentence: of all candidates, then of this one.
 CREATE FUNCTION stepadv_internal.credit_finding(groups bigint, best_p float8, groups_needed bigint, is_best boolean,

@@ -13,9 +13,9 @@ RETURNS TABLE (state bigint, visits integer, rollouts integer, actions integer, 
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2500 ROWS 50 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_decision_points';
 COMMENT ON FUNCTION stepadv.decision_points(stepadv.rollout_group, text, float8, float8, float8, text, float8) IS
-'a row per state in which a judged rollout took a step: visits, rollouts, actions tried, entropy of the choice, '
-'best_q and worst_q (by method, ''batch_td'' or ''rtmc''), gap and gap_error, and a step_id of the state and of '
-'both actions; of many actions tried once the gap is too large';
+'a row per state in which a judged rollout took a step: visits, rollouts, number of actions, entropy of the choice, '
+'best_q and worst_q (by method, ''batch_td'' or ''rtmc''), gap and gap_error, and a step_id of the state and of both '
+'actions; if many actions were tried once, the gap is too large';
 
 CREATE FUNCTION stepadv.failure_points(rollouts stepadv.rollout_group, method text DEFAULT 'batch_td',
 	gamma float8 DEFAULT 1,
@@ -28,9 +28,9 @@ RETURNS TABLE (rollout_id bigint, n_steps integer, distance float8, last_chance_
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4000 ROWS 8 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_failure_points';
 COMMENT ON FUNCTION stepadv.failure_points(stepadv.rollout_group, text, float8, float8, float8, text, float8) IS
-'a row per judged rollout that failed: distance from its start to the goal; last_chance, its last step from a '
-'state that a success was in; dead_end, its first step with no way to the goal after it; drop, its step with the '
-'largest value_drop, by V of method (''batch_td'' or ''rtmc''); NULL: there is none';
+'a row per judged rollout that failed: distance from its start to the goal; last_chance, the last step from a state '
+'that a success visited; dead_end, the first step after which no path leads to the goal; drop, the step with the '
+'largest value_drop, by V of method (''batch_td'', ''rtmc''); NULL: none';
 
 CREATE FUNCTION stepadv.graph_summary(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0,
 	max_bins integer DEFAULT 50)
@@ -41,6 +41,6 @@ RETURNS TABLE (n_rollouts integer, n_successes integer, n_steps integer, n_state
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2500 ROWS 1 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_graph_summary';
 COMMENT ON FUNCTION stepadv.graph_summary(stepadv.rollout_group, float8, integer) IS
-'the state graph of a group''s judged rollouts in one row: rollouts, successes, steps, states, and of these the '
-'shares seen once, by one rollout, without a way to the goal, unreached by a success; nonzero_share of '
-'graphgpo''s steps; farthest; counts by distance and by depth up to max_bins';
+'one row about the state graph of the judged rollouts of a group: rollouts, successes, steps, states, shares of '
+'states seen once, by one rollout, without a path to the goal, or not by a success; nonzero_share of graphgpo''s '
+'steps; farthest; counts by distance and by depth up to max_bins';

@@ -8,6 +8,6 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_before inte
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_loops';
 COMMENT ON FUNCTION stepadv.loops(stepadv.rollout_group, text, integer) IS
-'a row per step: n_before, how many earlier steps of the rollout were the same (''state_action'', ''state'' or '
-'''action''), since, how many steps ago; cycle_length, the least round that it repeats; same_result: it led to '
-'the same state as the last of them; in_loop: either; NULLs are never the same';
+'a row per step: n_before, the number of equal earlier steps of the rollout (by ''state_action'', ''state'' or '
+'''action''); since, how many steps ago the last one was; cycle_length, the shortest repeated cycle; same_result: it '
+'led to the same state as the last one; in_loop: either; NULLs are never equal';

@@ -36,6 +36,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv.preference_pairs(stepadv.rollout_group, float8, integer, float8, text, float8, float8,
 	float8, text, float8) IS
-'a row per state in which judged rollouts took several actions: the best (chosen) and the worst (rejected) by Q '
-'of method (''rtmc'' or ''batch_td'') among those that min_visits rollouts took, where gap and confidence are '
-'large enough; one step_id of each; reason: the same in words; for DPO';
+'a row per state in which judged rollouts took several actions: the best (chosen) and the worst (rejected) by Q of '
+'method (''rtmc'' or ''batch_td'') among those that min_visits rollouts took, if gap and confidence are large '
+'enough; one step_id of each; reason: the same as text; for DPO';

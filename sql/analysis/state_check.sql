@@ -6,6 +6,6 @@ RETURNS TABLE (state bigint, action bigint, n_rollouts bigint, difference float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_state_check';
 COMMENT ON FUNCTION stepadv.state_check(stepadv.rollout_group[], float8, integer) IS
-'does the state hide something? By groups of a task (16 or more), a row per state and action that min_rollouts took, '
-'surest first: how much better rollouts end after it than others in the same states, z, p corrected for all '
-'rows. p < .05 (64 groups: .01): the state forgets it; not batch_td, graphgpo';
+'does the state hide something? From groups of one task (16 or more), a row per state and action that min_rollouts '
+'took, largest |z| first: how much better rollouts end after it than their states predict, z, p corrected for all '
+'rows. If p < .05 (64 groups: .01), avoid batch_td and graphgpo';

@@ -4,31 +4,31 @@ CREATE FUNCTION stepadv.pass_at_k(n_judged bigint, n_successes bigint, k integer
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_pass_at_k';
 COMMENT ON FUNCTION stepadv.pass_at_k(bigint, bigint, integer) IS
-'how probable it is that one of k rollouts drawn without replacement succeeded: 1 - C(n_judged - n_successes, k) / '
-'C(n_judged, k) (Chen et al. 2021); NULL where k exceeds n_judged or a count is NULL; error on k NULL or below 1';
+'probability that at least one of k rollouts drawn without replacement succeeds: 1 - C(n_judged - n_successes, k) / '
+'C(n_judged, k) (Chen et al. 2021); NULL if k exceeds n_judged or a count is NULL; error if k is NULL or below 1';
 
 CREATE FUNCTION stepadv.pass_hat_k(n_judged bigint, n_successes bigint, k integer) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_pass_hat_k';
 COMMENT ON FUNCTION stepadv.pass_hat_k(bigint, bigint, integer) IS
-'how probable it is that all of k rollouts drawn without replacement succeeded: C(n_successes, k) / C(n_judged, k) '
-'(pass^k, reliability; Yao et al. 2024, tau-bench); NULLs and errors as of pass_at_k';
+'probability that all of k rollouts drawn without replacement succeed: C(n_successes, k) / C(n_judged, k) (pass^k, '
+'reliability; Yao et al. 2024, tau-bench); NULLs and errors as for pass_at_k';
 
 CREATE FUNCTION stepadv.maj_at_k(answers text[], correct boolean[], k integer) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000
 AS 'MODULE_PATHNAME', 'stepadv_maj_at_k';
 COMMENT ON FUNCTION stepadv.maj_at_k(text[], boolean[], integer) IS
-'of a task''s rollouts, an element each (array_agg): how probable it is that the answer most given by k drawn '
-'without replacement is right; equally frequent ones are taken equally often (Wang et al. 2023); answer NULL: '
-'no vote; correct NULL: not counted; NULL where k exceeds the rollouts judged';
+'for arrays over the rollouts of a task (array_agg): probability that the most frequent answer of k drawn without '
+'replacement is right; ties count in equal shares (Wang et al. 2023); answer NULL: no vote; correct NULL: not '
+'counted; NULL if k exceeds the number of judged rollouts';
 
 CREATE FUNCTION stepadv.best_at_k(scores float8[], k integer) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000
 AS 'MODULE_PATHNAME', 'stepadv_best_at_k';
 COMMENT ON FUNCTION stepadv.best_at_k(float8[], integer) IS
-'of a task''s rollouts, an element each (array_agg): the expected best score of k drawn without replacement, by '
-'order statistics; of scores 0 and 1 it is pass_at_k; NULL: not judged, not counted; NULL where k exceeds those '
-'judged; error on a score that is not finite';
+'for an array over the rollouts of a task (array_agg): expected best score of k drawn without replacement, by order '
+'statistics; for scores 0 and 1 it is pass_at_k; NULL: not judged, not counted; NULL if k exceeds the number of '
+'judged rollouts; error on a score that is not finite';
 
 -- ---- Two versions on the same tasks
 

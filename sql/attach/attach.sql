@@ -208,9 +208,9 @@ RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, jsonb, text[], text, text, jsonb) IS
-'makes views over a table or view of steps: <prefix>_rows, your columns by their roles, and those asked for '
-'(''default'', ''all'', names). columns: other roles, {"success": "won"}; options of views and methods, {"rtmc": '
-'{"gamma": 0.9}}, and "states", "unit", "show_rollouts". A row per view made';
+'creates views over a table or view of steps: <prefix>_rows (your columns by role) and the named views (''default'', '
+'''all'', names). columns: further roles, {"success": "won"}; options: of views and methods, {"rtmc": {"gamma": '
+'0.9}}, and "states", "unit", "show_rollouts". Returns a row per view';
 
 -- ---- More views, and fewer
 
@@ -231,8 +231,8 @@ CREATE FUNCTION stepadv.add_views(source regclass, views text[], prefix text DEF
 LANGUAGE c ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.add_views(regclass, text[], text) IS
-'makes more views over the source: names, ''default'', ''all''; views of several methods get columns for new '
-'methods, and all other views are made again; one row per view added';
+'adds views over the source (names, ''default'', ''all'') and recreates all its other views; views of several '
+'methods get columns for new methods; returns a row per added view';
 
 CREATE FUNCTION stepadv_internal.drop_views(source regclass, views text[], prefix text) RETURNS integer
 LANGUAGE plpgsql
@@ -271,8 +271,8 @@ COMMENT ON FUNCTION stepadv_internal.drop_views(regclass, text[], text) IS
 CREATE FUNCTION stepadv.drop_views(source regclass, views text[], prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.drop_views(regclass, text[], text) IS
-'drops views that attach or add_views made over the source, by the names that they were asked for; those of several '
-'methods lose the columns of methods that go so; how many; error when something depends on one';
+'drops views of attach or add_views over the source, by the names used there; views of several methods lose the '
+'columns of methods that are dropped; returns the number of views; error if another object depends on one';
 
 -- ---- attachments, for people
 
@@ -291,9 +291,9 @@ AS $$
 	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
 $$;
 COMMENT ON FUNCTION stepadv.attachments() IS
-'one row per attachment of the caller, or of roles whose rights they have: source, prefix, schema, owner, '
-'group columns, where states come from (NULL: none), how groups are kept (triggers, refresh, watermark; NULL: '
-'not kept), views by kind';
+'one row per attachment of the caller, or of roles whose privileges they have: source, prefix, schema, owner, group '
+'columns, origin of states (NULL: none), how groups are kept (triggers, refresh, watermark; NULL: not kept), views '
+'by kind';
 
 -- Why something could not be dropped, of those relations and what depends on them; state: the error's.
 CREATE FUNCTION stepadv_internal.refuse_drop(what text, state text, detail text, call text, relations regclass[])

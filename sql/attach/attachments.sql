@@ -32,7 +32,7 @@ CREATE TYPE stepadv.attachment AS (
 	as_of timestamptz,
 	folded_from jsonb);
 COMMENT ON TYPE stepadv.attachment IS
-'what attach made over a table: tables of this type, each with one row, belong to their makers';
+'the attachment of a table: each table of this type has one row and belongs to the user who attached the source';
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
 COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
 COMMENT ON COLUMN stepadv.attachment.stated IS

@@ -105,6 +105,6 @@ RETURNS TABLE (state text, groups bigint, steps bigint, coverage float8, score f
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.choose_state(regclass, jsonb, text, text, integer, text) IS
-'which states show step-level credit in what is attached: those of candidates ({"name": "SQL expression of its '
-'columns"}), of attach, of actions taken, and none (stateless), best first; rollout-level advantages score 0. policy: '
-'an expression, of who played, whose own success is taken out';
+'which states show step-level credit in an attachment, best first: candidates ({"name": "SQL expression over its '
+'columns"}), the attached state, states from earlier actions, and none (stateless); rollout-level advantages score '
+'0; policy: an expression for the model, whose own success is subtracted';

@@ -5,8 +5,9 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, success integ
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_outcomes';
 COMMENT ON FUNCTION stepadv.outcomes(stepadv.rollout_group, float8) IS
-'what became of each step''s rollout: success as 1 or 0 (its own word, else whether its undiscounted return exceeds '
-	'success_above) and the return; both NULL for rollouts not judged yet; error on success_above that is not finite';
+'the outcome of the rollout of each step: success as 1 or 0 (as given, or else whether the undiscounted return '
+'exceeds success_above) and the return; both NULL for rollouts that are not judged; error if success_above is not '
+'finite';
 
 -- Options of such a view: an object under its name with only these in it.
 CREATE FUNCTION stepadv_internal.view_options(a stepadv_internal.attached, suffix text) RETURNS jsonb

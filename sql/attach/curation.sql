@@ -632,9 +632,9 @@ RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, 
 LANGUAGE c STABLE ROWS 10000 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer,
 	text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
-'steps of a relation of advantages (a view of attach, or one with the group''s columns, rollout_id, step_no, step_id '
-'and advantage) that pass all rules given, in the order of docs/training.md; NULL: no such rule; of several the larger '
-'|advantage|, then the first; reason: why a step was kept';
+'steps of a relation with advantages (a view of attach, or one with the group''s columns, rollout_id, step_no, '
+'step_id and advantage) that pass all rules, in the order of docs/training.md; a NULL rule is not applied; the '
+'larger |advantage| wins, then the first step; reason: why a step was kept';
 
 CREATE FUNCTION stepadv_internal.explain_selection(advantages regclass,
 	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
@@ -705,9 +705,9 @@ RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed 
 LANGUAGE c STABLE ROWS 10 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer,
 	integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
-'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of '
-'their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative '
-'ones, the rollouts and the groups';
+'the effect of select_steps with the same arguments: a row for all steps (rule_no 0) and one per rule in order of '
+'application, with the number of steps before it, removed and kept, and of the kept ones the positive and negative '
+'steps, the rollouts and the groups';
 
 CREATE FUNCTION stepadv_internal.create_selection(advantages regclass, name text,
 	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
@@ -783,5 +783,5 @@ LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer,
 	integer, text, text[], text, text, text, text, text, text, integer, float8, boolean, integer, text) IS
 'creates a view of the steps that select_steps returns with the same rules: all columns of the relation, and reason; '
-'in its schema unless another is given; conditions on the group''s columns apply first, unless balance is ''all''; '
-'DROP VIEW removes it; error if the name is taken';
+'in the schema of the relation unless another is given; conditions on the group''s columns apply first, unless '
+'balance is ''all''; DROP VIEW removes it; error if the name exists';

@@ -575,6 +575,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.load_rollouts(text, regclass, text, text, text, bigint, boolean) IS
-'loads lines of JSON, a step each (keys: docs/tables.md), from a table (n bigint, line text) into the schema''s tables '
-'and returns counts; on_error ''stop'': a line that cannot be used or contradicts is an error; ''skip'': it is left '
-'out, and in problems; replace: it takes the place of what the table has';
+'loads lines of JSON, one step each (keys: docs/tables.md), from a table (n bigint, line text) into the tables of '
+'the schema, and returns counts; on_error ''stop'': an invalid or contradicting line is an error; ''skip'': it is '
+'skipped and listed in problems; replace: it replaces the stored step';

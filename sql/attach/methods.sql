@@ -15,9 +15,9 @@ CREATE TYPE stepadv.method AS (
 	by_default boolean		-- attach makes its view without being asked; NULL: it does
 );
 COMMENT ON TYPE stepadv.method IS
-'a method that attach makes a view of: suffix of the view, function of a rollout_group, roles that it requires and '
-'uses, whose options it borrows, what a row of it is, whose the function was when it was registered, whether its view '
-'is made unasked';
+'a method for attach: suffix of the view, function of a rollout_group, roles that it requires and uses, the method '
+'whose options it shares, what a row is, owner of the function at registration, and whether attach makes its view by '
+'default';
 
 CREATE TABLE stepadv_internal.methods OF stepadv.method (PRIMARY KEY (method));
 COMMENT ON TABLE stepadv_internal.methods IS 'the methods of the extension, in the order in which _compare has them';
@@ -293,9 +293,9 @@ CREATE FUNCTION stepadv.register_method(function regprocedure, requires text[] D
 RETURNS regclass
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.register_method(regprocedure, text[], text[], text, text, text, text) IS
-'makes a function of rollout_group with one row per step a method of attach, _compare and the views over time; '
-'requires, uses: roles it needs or reads; stored in stepadv_methods in the function''s schema, or the one '
-'named; used for views of the same owner, or if named in methods';
+'registers a function of rollout_group with one row per step as a method of attach, _compare and the views over '
+'time; requires, uses: roles that it needs or reads; stored in stepadv_methods in the schema of the function, or in '
+'the given one; used for views of the same owner, or if named in methods';
 
 -- Options of a method, from those of attach: for all methods that know the
 -- parameter and can take the value, then its own, or those of the one it follows.

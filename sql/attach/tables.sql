@@ -67,7 +67,8 @@ CREATE FUNCTION stepadv.unique_state() RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_unique_state';
 COMMENT ON FUNCTION stepadv.unique_state() IS
-'a random identity, another one by each call: for a state (or action_hash) like no other, where NULL would be filled';
+'a random identity, different for each call: for a state (or action_hash) that no other step shares, where a trigger '
+'would fill NULL';
 
 -- Columns that the tables have in any case, and those of any table.
 CREATE FUNCTION stepadv_internal.table_columns() RETURNS TABLE (name text, can_be_key boolean)
@@ -518,6 +519,6 @@ CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome'
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 20 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
-'makes the tables rollouts and steps, the view rollout_rows, which decides what counts as reward '
-'(''outcome'', ''steps'' or their ''sum''), and the views of attach over it, steps_…; states, unit: as in attach; '
-'partitions: by hash of the group (0: none); distribute: by Citus, into shards; a row per view';
+'creates the tables rollouts and steps, the view rollout_rows, which defines the reward (''outcome'', ''steps'' or '
+'their ''sum''), and the views of attach over it, steps_…; states, unit: as in attach; partitions: by hash of the '
+'group (0: none); distribute: by Citus, into shards; returns a row per view';

@@ -360,9 +360,9 @@ RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b 
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.compare_versions(regclass, text, text, text, text, float8) IS
-'one row per task that versions a and b both tried: success rates, difference, solved and lost (the rate '
-'crosses solved_above), flaky, Fisher''s exact p_value, q_value (Benjamini-Hochberg); by: what a and b are; '
-'error on a version without a judged rollout, or no common task';
+'one row per task that versions a and b both tried: success rates, difference, solved and lost (the rate crosses '
+'solved_above), flaky, Fisher''s exact p_value, q_value (Benjamini-Hochberg); by: the column of a and b; error if a '
+'version has no judged rollout, or no task is common';
 
 CREATE FUNCTION stepadv_internal.version_difference(source regclass, a text, b text, prefix text, "by" text,
 	solved_above float8, confidence float8, permutations integer, seed integer, max_q float8)
@@ -436,6 +436,6 @@ LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.version_difference(regclass, text, text, text, text, float8, float8, integer, integer,
 	float8) IS
-'versions a and b over the tasks of both: mean success rates, difference with standard error by task and '
-'Student''s interval, p_value of permuted signs (exact up to 20 differing tasks), tasks solved, lost, better '
-'and worse (q_value at most max_q); errors as for compare_versions';
+'versions a and b over their common tasks: mean success rates, difference with standard error by task and Student''s '
+'interval, p_value of permuted signs (exact up to 20 differing tasks), tasks solved, lost, better and worse (q_value '
+'at most max_q); errors as for compare_versions';

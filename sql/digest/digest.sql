@@ -34,8 +34,8 @@ CREATE TYPE stepadv.group_digest (
 	STORAGE = extended
 );
 COMMENT ON TYPE stepadv.group_digest IS
-'what views of many groups need of one: counts, returns, advantages by method, signs, calls, measures of rollouts; '
-	'made by group_digest, added up by rollup, read by digest_counts, digest_advantages and others';
+'summary of a group for views over many groups: counts, returns, advantages by method, signs, calls, measures of '
+'rollouts; made by group_digest, merged by rollup, read by digest_counts, digest_advantages and others';
 
 -- ---- What is said of the calls of a group, within a query
 
@@ -139,9 +139,9 @@ CREATE FUNCTION stepadv.digest_counts(digest stepadv.group_digest, OUT n_groups 
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_digest_counts';
 COMMENT ON FUNCTION stepadv.digest_counts(stepadv.group_digest) IS
-'counts of a digest: groups, those with a judged rollout, those whose returns differ; rollouts, judged, successful, '
-	'truncated; steps, of judged rollouts, of these in states that two of them share; judged rollouts'' returns and '
-	'rewards by component, summed (NULL: none)';
+'counts of a digest: groups, groups with a judged rollout, groups whose returns differ; rollouts, judged, '
+'successful, truncated; steps, steps of judged rollouts, and of these in shared states; sums of returns and of '
+'rewards by component over judged rollouts (NULL: none)';
 
 CREATE FUNCTION stepadv.digest_advantages(digest stepadv.group_digest)
 RETURNS TABLE (method text, n_steps bigint, mean_abs_advantage float8, mean_advantage float8, sd_advantage float8,
@@ -149,31 +149,31 @@ RETURNS TABLE (method text, n_steps bigint, mean_abs_advantage float8, mean_adva
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 8
 AS 'MODULE_PATHNAME', 'stepadv_digest_advantages';
 COMMENT ON FUNCTION stepadv.digest_advantages(stepadv.group_digest) IS
-'the advantages of a digest by method: steps that have one, mean size, mean, standard deviation (ddof 1), least, '
-	'greatest, how many are above and below 0; methods without any have no row';
+'the advantages of a digest by method: number of steps, mean size, mean, standard deviation (ddof 1), minimum, '
+'maximum, numbers above and below 0; methods without advantages have no row';
 
 CREATE FUNCTION stepadv.digest_histogram(digest stepadv.group_digest) RETURNS TABLE (method text, bin float8,
 	n_steps bigint)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200 ROWS 1000
 AS 'MODULE_PATHNAME', 'stepadv_digest_histogram';
 COMMENT ON FUNCTION stepadv.digest_histogram(stepadv.group_digest) IS
-'the distribution of the advantages of a digest: by method and bin of 1/256, known by its middle, the steps in it';
+'the distribution of the advantages of a digest: number of steps by method and bin of 1/256, identified by its middle';
 
 CREATE FUNCTION stepadv.digest_signs(digest stepadv.group_digest)
 RETURNS TABLE (method_a text, method_b text, success boolean, quadrant text, n_steps bigint, share float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200 ROWS 200
 AS 'MODULE_PATHNAME', 'stepadv_digest_signs';
 COMMENT ON FUNCTION stepadv.digest_signs(stepadv.group_digest) IS
-'the signs of a digest''s steps by two methods, in either order: by success of their rollout (NULL: not judged) and '
-	'quadrant (--, -0, … ++; NULL: one of them gives no advantage) the steps, and their share of those in quadrants';
+'the signs of the steps of a digest by two methods, in either order: number of steps and share by success of the '
+'rollout (NULL: not judged) and quadrant (--, -0, … ++; NULL: one method has no advantage)';
 
 CREATE FUNCTION stepadv.digest_differences(digest stepadv.group_digest) RETURNS TABLE (method_a text, method_b text,
 	greatest_difference float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_digest_differences';
 COMMENT ON FUNCTION stepadv.digest_differences(stepadv.group_digest) IS
-'of each two methods that give a step of the digest opposite signs, the greatest difference of their advantages '
-	'there, each in units of its root mean square in the step''s group';
+'for each pair of methods with opposite signs for a step of the digest, the largest difference of their advantages '
+'there, each in units of its root mean square in the group of the step';
 
 CREATE FUNCTION stepadv.digest_calls(digest stepadv.group_digest)
 RETURNS TABLE (category text, n_calls bigint, n_errors bigint, error_share float8, grounded_share float8,
@@ -181,8 +181,8 @@ RETURNS TABLE (category text, n_calls bigint, n_errors bigint, error_share float
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_digest_calls';
 COMMENT ON FUNCTION stepadv.digest_calls(stepadv.group_digest) IS
-'the calls of a digest by category: how many, errors and their share of those known to have failed or not, share of '
-	'grounded ones of those known, how many repeat an action in a state, and their share';
+'the calls of a digest by category: number, errors and their share of calls whose ok is known, share of grounded '
+'calls among those known, number of calls that repeat an action in a state, and their share';
 
 CREATE FUNCTION stepadv.digest_call_advantages(digest stepadv.group_digest)
 RETURNS TABLE (category text, method text, n_steps bigint, mean_advantage float8, mean_abs_advantage float8,
@@ -190,16 +190,16 @@ RETURNS TABLE (category text, method text, n_steps bigint, mean_advantage float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_digest_call_advantages';
 COMMENT ON FUNCTION stepadv.digest_call_advantages(stepadv.group_digest) IS
-'the advantages of a digest by category of call and method: steps that have one, mean, mean size, how many are above '
-	'and below 0; methods without any have no row';
+'the advantages of a digest by category of call and method: number of steps, mean, mean size, numbers above and '
+'below 0; methods without advantages have no row';
 
 CREATE FUNCTION stepadv.digest_measures(digest stepadv.group_digest)
 RETURNS TABLE (measure text, n_rollouts bigint, mean float8, p50 float8, p95 float8, per_success float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 6
 AS 'MODULE_PATHNAME', 'stepadv_digest_measures';
 COMMENT ON FUNCTION stepadv.digest_measures(stepadv.group_digest) IS
-'the measures of a digest''s rollouts: rollouts of which it is known, mean, median and 95th percentile (of numbers '
-	'rounded to twelve binary digits), and the sum over judged rollouts per success';
+'the measures of the rollouts of a digest: number of rollouts with the measure, mean, median and 95th percentile (of '
+'numbers rounded to twelve binary digits), and the sum over judged rollouts per success';
 
 CREATE FUNCTION stepadv.digest_horizons(digest stepadv.group_digest)
 RETURNS TABLE (horizon float8, n_rollouts bigint, n_successes bigint, success_rate float8, mean_steps float8,
@@ -207,5 +207,5 @@ RETURNS TABLE (horizon float8, n_rollouts bigint, n_successes bigint, success_ra
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10
 AS 'MODULE_PATHNAME', 'stepadv_digest_horizons';
 COMMENT ON FUNCTION stepadv.digest_horizons(stepadv.group_digest) IS
-'judged rollouts of a digest by their distance from the goal at the start (NULL: not known): how many, successes, '
-	'share, mean steps, and of successes the mean and median cost beyond the distance';
+'judged rollouts of a digest by the distance of their first state from the goal (NULL: unknown): number, successes, '
+'share, mean steps, and for successes the mean and median cost beyond the distance';

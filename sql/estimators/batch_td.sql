@@ -12,6 +12,6 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2500 ROWS 100 SUPPORT stepadv_internal.r
 AS 'MODULE_PATHNAME', 'stepadv_batch_td';
 COMMENT ON FUNCTION stepadv.batch_td(stepadv.rollout_group, float8, float8, float8, float8, text, text, float8, float8,
 	text, text, stepadv.rollout_group, float8, text) IS
-'batch TD(lambda): values that satisfy Bellman''s equation on the group''s own record. Only where states hide '
-'nothing: an action that the next state does not show seems worthless; history_td sees it. k: visits that a coarse '
-'state counts in each of its states; weights: by visits or by the policy''s logp';
+'batch TD(lambda): values that satisfy Bellman''s equation on the rollouts of the group. Only if states hide '
+'nothing: an action that the next state does not show seems worthless (use history_td). k: visits that a coarse '
+'state adds to its states; weights: by visits or by the policy''s logp';

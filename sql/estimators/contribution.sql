@@ -12,6 +12,6 @@ BEGIN ATOMIC
 	GROUP BY c.success;
 END;
 COMMENT ON FUNCTION stepadv.contribution_summary(stepadv.rollout_group, float8) IS
-'contribution over a whole group: a row for its successful rollouts, one for the failed and one (success NULL) '
-'for those not judged yet: n_rollouts, n_steps, n_contributing and share of steps that reduce the distance to '
-'the goal (GraphGPO, figure 1); NULL where no rollout reached the goal';
+'contribution over a whole group, with a row each for successful, failed and not judged rollouts (success NULL): '
+'n_rollouts, n_steps, n_contributing, and share of steps that reduce the distance to the goal (GraphGPO, figure 1); '
+'NULL if no rollout reached the goal';

@@ -12,9 +12,9 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1500 ROWS 100 SUPPORT stepadv_internal.r
 AS 'MODULE_PATHNAME', 'stepadv_rtmc';
 COMMENT ON FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8, text, float8,
 	stepadv.rollout_group, float8, text) IS
-'RTMC (section 4, eq. 11): q is the mean return of first (or every) visits to state and action, v the state''s, '
-'mixed with prior visits worth prior_mean or baseline, advantage = q - v; k: visits that a coarse state counts in '
-'each of its states; stderr, q_error, confidence: how sure q and the sign are';
+'RTMC (section 4, eq. 11): q is the mean return of first (or all) visits to state and action, v that of the state, '
+'mixed with prior visits worth prior_mean or baseline; advantage = q - v; k: visits that a coarse state adds to its '
+'states; stderr, q_error, confidence: uncertainty of q and the sign';
 
 CREATE FUNCTION stepadv.rtmc_tree(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
@@ -26,4 +26,4 @@ AS 'MODULE_PATHNAME', 'stepadv_rtmc_tree';
 COMMENT ON FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, boolean, text, float8, text) IS
 'the rollout tree of rtmc with the same parameters, a row per edge: action taken in state, next_state (NULL: '
 'rollouts end here), visits and successes in rollouts, q, v, advantage, and the step_id of one step on the edge; '
-'judged rollouts only';
+'only judged rollouts';

@@ -10,9 +10,9 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_inte
 AS 'MODULE_PATHNAME', 'stepadv_hcapo';
 COMMENT ON FUNCTION stepadv.hcapo(stepadv.rollout_group, float8, float8, float8, float8, float8, boolean, text, float8,
 	float8) IS
-'HCAPO (Tan et al. 2026, arXiv 2603.08754): grpo plus weight times the normalised q, the discounted return times the '
-'clipped hindsight_ratio; turn_reward is the mean log-probability of the action''s tokens once the outcome is in the '
-'prompt (NULL: ratio 1); NULL where not judged yet';
+'HCAPO (Tan et al. 2026, arXiv 2603.08754): grpo plus weight times the normalized q, the discounted return times the '
+'clipped hindsight_ratio; turn_reward is the mean log-probability of the action''s tokens with the outcome in the '
+'prompt (NULL: ratio 1); NULL if not judged';
 
 CREATE FUNCTION stepadv.empg(rollouts stepadv.rollout_group, k float8 DEFAULT 1, k_bonus float8 DEFAULT 1,
 	bonus_weight float8 DEFAULT 0.1, normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6)
@@ -20,9 +20,9 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, scale float8,
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_empg';
 COMMENT ON FUNCTION stepadv.empg(stepadv.rollout_group, float8, float8, float8, text, float8) IS
-'EMPG (Wang et al. 2025, arXiv 2509.09265): grpo times scale, larger where the policy is certain, plus bonus_weight '
-'times bonus, of a certain next step, less the mean over the group; turn_reward is the mean entropy of the step''s '
-'tokens (NULL: scale 1, no bonus); NULL where not judged yet';
+'EMPG (Wang et al. 2025, arXiv 2509.09265): grpo times scale, which is larger if the policy is certain, plus '
+'bonus_weight times bonus for a certain next step, minus the mean over the group; turn_reward is the mean entropy of '
+'the tokens of the step (NULL: scale 1, no bonus); NULL if not judged';
 
 CREATE FUNCTION stepadv.adca_grpo(rollouts stepadv.rollout_group, attribution_weight float8 DEFAULT 0.1,
 	outcome_on text DEFAULT 'last', weighting text DEFAULT 'rollout')
@@ -31,6 +31,6 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, attribution f
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_adca_grpo';
 COMMENT ON FUNCTION stepadv.adca_grpo(stepadv.rollout_group, float8, text, text) IS
-'ADCA-GRPO (AgentEvolver 2025, arXiv 2511.10395): a judge calls steps good (turn_reward above 0) or bad (below); the '
-'calls and the returns are normalised separately, added as reward (the return on the last step, or outcome_on '
-'''all''), and summed from the step on; NULL where not judged yet';
+'ADCA-GRPO (AgentEvolver 2025, arXiv 2511.10395): a judge rates steps good (turn_reward above 0) or bad (below 0); '
+'ratings and returns are normalized separately, added as reward (the return on the last step, or outcome_on '
+'''all''), and summed from the step on; NULL if not judged';

@@ -29,8 +29,9 @@ CREATE TYPE stepadv.rollout_group (
 );
 
 COMMENT ON TYPE stepadv.rollout_group IS
-'all rollouts of one task as packed columns, sorted by rollout_id and step_no; made by rollout_agg, merged by '
-'rollup, read by the estimators; text form \x and digits (steps and rollouts show what is in it), at most 1 GB';
+'all rollouts of one group as packed columns, sorted by rollout_id and step_no; built by rollout_agg, merged by '
+'rollup, read by methods; the text form is \x and hexadecimal digits (steps and rollouts show the contents); at most '
+'1 GB';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_in(cstring) IS
 'I/O: the binary form as \x and hexadecimal digits; error 22P02 on anything else';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_out(stepadv.rollout_group) IS 'I/O: lossless JSON text';
@@ -233,7 +234,7 @@ CREATE FUNCTION stepadv.group_union(a stepadv.rollout_group, b stepadv.rollout_g
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 400
 AS 'MODULE_PATHNAME', 'stepadv_group_union';
 COMMENT ON FUNCTION stepadv.group_union(stepadv.rollout_group, stepadv.rollout_group) IS
-'the union of two groups, as by rollup, for ON CONFLICT DO UPDATE; a NULL group is none: NULL only of two '
+'the union of two groups, as by rollup, for ON CONFLICT DO UPDATE; NULL counts as an empty group: NULL only for two '
 'NULLs; errors as for rollup';
 
 -- history_agg: the union of groups whose rollouts are all others, whatever their ids
@@ -274,8 +275,8 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, state bigint,
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_steps';
 COMMENT ON FUNCTION stepadv.steps(stepadv.rollout_group) IS
-'the steps of a group, one row each, by rollout_id and step_no; success is the rollout''s; columns never given '
-'are NULL';
+'the steps of a group, one row each, by rollout_id and step_no; success is that of the rollout; columns that were '
+'not given are NULL';
 
 CREATE FUNCTION stepadv.rollouts(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (rollout_id bigint, n_steps integer, outcome float8, return float8, success boolean, judged boolean,
@@ -283,27 +284,27 @@ RETURNS TABLE (rollout_id bigint, n_steps integer, outcome float8, return float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300 ROWS 8 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_rollouts';
 COMMENT ON FUNCTION stepadv.rollouts(stepadv.rollout_group, float8) IS
-'the rollouts of a group, a row each, those without steps included: number of steps, outcome (reward of the '
-'rollout''s own row), undiscounted return, success (given, else return > success_above), judged; return and '
-'success NULL where not judged; truncated and policy_step as given';
+'the rollouts of a group, one row each, including those without steps: number of steps, outcome (reward of the '
+'rollout''s own row), undiscounted return, success (given, or else return > success_above), judged; return and '
+'success are NULL if not judged; truncated and policy_step as given';
 
 CREATE FUNCTION stepadv.history_states(rollouts stepadv.rollout_group, mode text DEFAULT 'sequence',
 	k integer DEFAULT 2) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_history_states';
 COMMENT ON FUNCTION stepadv.history_states(stepadv.rollout_group, text, integer) IS
-'the group with each state replaced by a hash of the rollout''s actions before it: ''sequence'' in order, '
-'''set'' the distinct ones, ''root'' none (one state), ''last'' the last k; or, ''last_observations'', of the '
-'present state and the k - 1 before; next_state becomes the state after the step';
+'the group with each state replaced by a hash of the earlier actions of the rollout: ''sequence'' in order, ''set'' '
+'the distinct ones, ''root'' none (one state), ''last'' the last k; or, ''last_observations'', of the current state '
+'and the k - 1 before; next_state becomes the state after the step';
 
 CREATE FUNCTION stepadv.by_turn(rollouts stepadv.rollout_group,
 	actions text DEFAULT 'sequence') RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_by_turn';
 COMMENT ON FUNCTION stepadv.by_turn(stepadv.rollout_group, text) IS
-'the group with turns for steps: the calls of a rollout with the same turn are one step where the first of them '
-'stands; state and value of the first, next_state of the last, rewards, costs and logp summed, as action a hash of the '
-'actions in order (''sequence'') or of how often each was taken (''set'')';
+'the group with turns as steps: calls of a rollout with the same turn become one step at the position of the first; '
+'state and value of the first, next_state of the last, rewards, costs and logp summed; the action is a hash of the '
+'actions in order (''sequence'') or of their counts (''set'')';
 
 CREATE FUNCTION stepadv.resample(rollouts stepadv.rollout_group, k integer DEFAULT NULL, seed bigint DEFAULT 0,
 	replace boolean DEFAULT true)
@@ -312,16 +313,16 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000
 AS 'MODULE_PATHNAME', 'stepadv_resample';
 COMMENT ON FUNCTION stepadv.resample(stepadv.rollout_group, integer, bigint, boolean) IS
 'k rollouts of the group (NULL: as many as it has), drawn with replacement (the bootstrap) or, replace => false, '
-'without; a rollout drawn again has a rollout_id of its own and steps with the same step_id; the same draw on '
-'every machine for a seed and the same rollout_ids; NULL for NULL';
+'without; a rollout drawn again has a new rollout_id, and its steps keep their step_id; the draw depends only on the '
+'seed and the rollout_ids; NULL for NULL';
 
 CREATE FUNCTION stepadv.with_rewards(rollouts stepadv.rollout_group, weights float8[]) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300
 AS 'MODULE_PATHNAME', 'stepadv_with_rewards';
 COMMENT ON FUNCTION stepadv.with_rewards(stepadv.rollout_group, float8[]) IS
-'the group with each reward, that of the outcome too, replaced by the weighted sum of its components: of those '
-'that are not NULL and whose weight is not 0, NULL where there is none; the components stay; one weight for each '
-'component, all finite, else an error; without components all are NULL';
+'the group with each reward, including that of the outcome, replaced by the weighted sum of its components: of those '
+'that are not NULL with a weight other than 0, NULL if there are none; the components stay; error unless there is '
+'one finite weight per component; without components all are NULL';
 
 CREATE FUNCTION stepadv.reward_components(rollouts stepadv.rollout_group)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, component integer, reward float8)
@@ -329,7 +330,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 300 SUPPORT stepadv_inte
 AS 'MODULE_PATHNAME', 'stepadv_reward_components';
 COMMENT ON FUNCTION stepadv.reward_components(stepadv.rollout_group) IS
 'the reward components of a group that are not NULL, one row each, component counting from 1: those of the steps '
-'(turns, in a group by turn), then of the rollout''s outcome, whose step_id and step_no are NULL; no rows '
+'(turns, in a group by turn), then of the outcome of the rollout, whose step_id and step_no are NULL; no rows '
 'without components';
 
 CREATE FUNCTION stepadv.group_summary(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
@@ -340,7 +341,7 @@ RETURNS TABLE (n_rollouts integer, n_judged integer, n_steps integer,
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_group_summary';
 COMMENT ON FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) IS
-'one row about a group: rollouts, those judged, steps; over the judged ones mean and sd (ddof 1) of the return, '
-'success rate, whether all returns are equal, states, states that several rollouts visited and the share of '
-'steps in these; that share over all rollouts; whether no state is shared';
+'one row about a group: rollouts, judged rollouts, steps; over the judged ones mean and sd (ddof 1) of the return, '
+'success rate, whether all returns are equal, states, states that several rollouts visited and the share of steps in '
+'these; that share over all rollouts; whether no state is shared';
 

@@ -18,14 +18,14 @@ AS 'MODULE_PATHNAME', 'stepadv_approximate_kl';
 
 COMMENT ON FUNCTION stepadv.step_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
 'importance ratio of a step, exp of the mean over its tokens of logp_new - logp_old (StepPO eq. 7, GSPO); mask: '
-'tokens that count; 1 without any; NULL if an array is; infinity on overflow; error on unequal lengths, and on '
+'tokens that count; 1 without tokens; NULL for a NULL array; infinity on overflow; error on unequal lengths, and on '
 'NULL, NaN or infinite elements that count';
 COMMENT ON FUNCTION stepadv.sequence_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
 'importance ratio of a whole token sequence, exp of the sum of logp_new - logp_old; otherwise as step_ratio';
 COMMENT ON FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text, float8, float8) IS
-'estimate of KL(old || new), the mean over tokens of -d (''k1''), d^2/2 (''k2'') or exp(d) - 1 - d (''k3''), '
-'where d = logp_new - logp_old; clamp_log_ratio holds d, clamp_estimate each token''s estimate between it and '
-'its negative (verl: 20 and 10); 0 without tokens; otherwise as step_ratio';
+'estimate of KL(old || new), the mean over tokens of -d (''k1''), d^2/2 (''k2'') or exp(d) - 1 - d (''k3''), where d '
+'= logp_new - logp_old; clamp_log_ratio clamps d, clamp_estimate each token''s estimate, to plus or minus its value '
+'(verl: 20 and 10); 0 without tokens; otherwise as step_ratio';
 
 -- The same for rows that nobody vouches for.
 CREATE FUNCTION stepadv_internal.step_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
@@ -62,13 +62,13 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_is_clipped';
 
 COMMENT ON FUNCTION stepadv.clipped_objective(float8, float8, float8, float8, float8) IS
-'PPO''s objective of a step, to be maximised: min(w A, clip(w, 1 - clip_low, 1 + clip_high) A); clip_high NULL: '
-'clip_low; dual_clip c: where A < 0 at least c A; NULL for a NULL ratio or advantage, 0 for advantage 0; error '
-'on a negative or NaN ratio, NaN or infinite advantage';
+'PPO''s objective of a step, to be maximized: min(w A, clip(w, 1 - clip_low, 1 + clip_high) A); clip_high NULL: '
+'clip_low; dual_clip c: if A < 0, at least c A; NULL for a NULL ratio or advantage, 0 for advantage 0; error on a '
+'negative or NaN ratio, or a NaN or infinite advantage';
 COMMENT ON FUNCTION stepadv.is_clipped(float8, float8, float8, float8, float8) IS
-'whether clipped_objective of these arguments has stopped to depend on the ratio: w > 1 + clip_high where A > 0, '
-'w < 1 - clip_low or w > dual_clip where A < 0; false for advantage 0, NULL for a NULL ratio or advantage; its '
-'mean is the clip fraction';
+'whether clipped_objective of these arguments no longer depends on the ratio: w > 1 + clip_high if A > 0, w < 1 - '
+'clip_low or w > dual_clip if A < 0; false for advantage 0, NULL for a NULL ratio or advantage; its mean is the clip '
+'fraction';
 
 CREATE FUNCTION stepadv.token_objective(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[],
 	advantage float8,
@@ -80,9 +80,9 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_token_objective';
 COMMENT ON FUNCTION stepadv.token_objective(anycompatiblearray, anycompatiblearray, boolean[], float8, text, float8,
 	float8, float8, float8) IS
-'what a step''s tokens are worth to the update, to be maximised: objective, the sum over tokens of '
-'clipped_objective with each token''s ratio (kind ''ppo'') or their geometric mean (''gspo''), or weighted '
-'log-probabilities (''cispo''); with the ratios'' sum, extremes, and how many are outside or clipped';
+'objective of the tokens of a step, to be maximized: the sum over tokens of clipped_objective with each token''s '
+'ratio (kind ''ppo'') or their geometric mean (''gspo''), or of weighted log-probabilities (''cispo''); also sum and '
+'extremes of the ratios, and how many are outside or clipped';
 
 -- Over a batch
 
@@ -127,5 +127,6 @@ CREATE FUNCTION stepadv.broadcast(advantage float8, mask boolean[]) RETURNS real
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_broadcast';
 COMMENT ON FUNCTION stepadv.broadcast(float8, boolean[]) IS
-'a step''s advantage on its tokens: an array as long as the mask, the advantage where it is true, else 0; never '
-'divided by their number; NULL for NULL; error on a NULL in the mask or an advantage beyond real';
+'the advantage of a step for each token: an array as long as the mask, with the advantage where it is true, else 0; '
+'not divided by the number of tokens; NULL for NULL; error on a NULL in the mask or an advantage out of range for '
+'real';

@@ -13,8 +13,8 @@ CREATE FUNCTION stepadv.hash_features_sparse(atoms text[], dim integer DEFAULT 2
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_hash_features_sparse';
 COMMENT ON FUNCTION stepadv.hash_features_sparse(text[], integer, integer) IS
-'hash_features without its zeros: the places, counted from 1 and ascending, and their values; so dim can be '
-'large, and atoms seldom share a place; no atoms: empty arrays; NULL for NULL; error on a NULL atom';
+'hash_features without its zeros: the places, counted from 1 and ascending, and their values; dim can therefore be '
+'large, so that atoms rarely collide; no atoms: empty arrays; NULL for NULL; error on a NULL atom';
 
 -- Models
 
@@ -22,9 +22,9 @@ CREATE TYPE stepadv.progress_model AS (
 	loss text, lambda float8, intercept float8, weights float8[], places integer[], n_rollouts bigint, n_steps bigint
 );
 COMMENT ON TYPE stepadv.progress_model IS
-'a linear estimator of progress (SPA), made by progress_fit: loss, squared or logistic; lambda of the ridge; '
-'intercept, once per rollout; weights of the features; places, ascending, of sparse ones, else empty; how many '
-'rollouts and steps it was fitted on';
+'a linear estimator of progress (SPA), fitted by progress_fit: loss, squared or logistic; lambda of the ridge '
+'penalty; intercept, once per rollout; weights of the features; places, ascending, for sparse features, else empty; '
+'number of rollouts and steps in the fit';
 
 -- Fitting
 
@@ -111,15 +111,15 @@ CREATE FUNCTION stepadv.progress_outcome(model stepadv.progress_model, contribut
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_outcome';
 COMMENT ON FUNCTION stepadv.progress_outcome(stepadv.progress_model, float8) IS
-'the outcome of a rollout as the model sees it, of the sum of its steps'' contributions: the intercept is added; of a '
-'logistic model it is the probability; NULL for NULL';
+'the outcome that the model predicts for a rollout from the sum of the contributions of its steps, with the '
+'intercept added; for a logistic model, the probability; NULL for NULL';
 
 CREATE FUNCTION stepadv.progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_fold';
 COMMENT ON FUNCTION stepadv.progress_fold(bigint, integer, bigint) IS
-'the fold, 0 to folds - 1, that a group falls into by a hash of its id and the seed: for evaluation on groups '
-'that were held out, never on steps of groups that were not';
+'the fold of a group, 0 to folds - 1, by a hash of its id and the seed: evaluate on groups that were held out, never '
+'on other steps of the same groups';
 
 -- Models by name
 

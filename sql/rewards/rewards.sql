@@ -7,9 +7,9 @@ CREATE FUNCTION stepadv.reward_tool_execution(messages text[], replies text[], t
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_reward_tool_execution';
 COMMENT ON FUNCTION stepadv.reward_tool_execution(text[], text[], text, text, text, float8) IS
-'MT-GRPO turn reward: weight times the share of messages with a <tool> field and a reply whose reply has a '
-'<result> field that does not begin with error_prefix (empty: whatever it begins with); 0 without such messages; '
-'NULL elements: no message, no reply; NULL for a NULL argument';
+'MT-GRPO turn reward: weight times the share of tool calls (messages with a <tool> field and a reply) whose reply '
+'has a <result> field that does not begin with error_prefix (empty: any result counts); 0 without tool calls; NULL '
+'elements: no message, no reply; NULL for a NULL argument';
 
 CREATE FUNCTION stepadv.reward_answer_in_results(messages text[], replies text[], answers text[],
 	tool_tag text DEFAULT 'tool',
@@ -17,25 +17,25 @@ CREATE FUNCTION stepadv.reward_answer_in_results(messages text[], replies text[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_reward_answer_in_results';
 COMMENT ON FUNCTION stepadv.reward_answer_in_results(text[], text[], text[], text, text, float8) IS
-'MT-GRPO turn reward: weight if there is an accepted answer, in lower case (Python''s, in any locale), in the '
-'first <result> that replied to a message with a <tool> field, else 0; NULLs among the answers accept nothing; '
-'NULL for a NULL argument';
+'MT-GRPO turn reward: weight if the first <result> that replied to a message with a <tool> field contains an '
+'accepted answer, in lower case (as in Python, in any locale), else 0; NULL answers accept nothing; NULL for a NULL '
+'argument';
 
 CREATE FUNCTION stepadv.reward_answer_present(messages text[], answers text[], answer_tag text DEFAULT 'answer',
 	weight float8 DEFAULT 0.5) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_reward_answer_present';
 COMMENT ON FUNCTION stepadv.reward_answer_present(text[], text[], text, float8) IS
-'MT-GRPO outcome reward: weight if there is an accepted answer, in lower case (Python''s, in any locale), in the '
-'<answer> field of the last message that has one, else 0; NULL for a NULL argument';
+'MT-GRPO outcome reward: weight if the <answer> field of the last message that has one contains an accepted answer, '
+'in lower case (as in Python, in any locale), else 0; NULL for a NULL argument';
 
 CREATE FUNCTION stepadv.reward_exact_match(messages text[], answers text[], answer_tag text DEFAULT 'answer',
 	weight float8 DEFAULT 1.0) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_reward_exact_match';
 COMMENT ON FUNCTION stepadv.reward_exact_match(text[], text[], text, float8) IS
-'MT-GRPO outcome reward: weight if the <answer> field of the last message that has one equals an accepted answer '
-'but for case (lower case as in Python, in any locale) and white space around, else 0; NULL for a NULL argument';
+'MT-GRPO outcome reward: weight if the <answer> field of the last message that has one equals an accepted answer, '
+'ignoring case (as in Python, in any locale) and surrounding white space, else 0; NULL for a NULL argument';
 
 CREATE FUNCTION stepadv.reward_xml_format(messages text[], fields text[] DEFAULT '{reasoning,tool|answer}',
 	spacing text DEFAULT 'always', weight float8 DEFAULT 0.2, convention text DEFAULT 'code') RETURNS float8
@@ -51,6 +51,6 @@ CREATE FUNCTION stepadv.reward_xml_tags(messages text[], fields text[] DEFAULT '
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_reward_xml_tags';
 COMMENT ON FUNCTION stepadv.reward_xml_tags(text[], text[], float8, text) IS
-'MT-GRPO outcome reward: weight times the mean over messages, at least 0, of how well each tag used opens and '
-'closes exactly once; convention ''paper'': the share of the tags used that do, or its ''code''; 0 without '
-'messages; NULL for a NULL argument';
+'MT-GRPO outcome reward: weight times the mean over messages, at least 0, of how well each used tag opens and closes '
+'exactly once; convention ''paper'': the share of the used tags that do, or its ''code''; 0 without messages; NULL '
+'for a NULL argument';

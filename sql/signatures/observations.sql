@@ -15,17 +15,17 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_normalize_observation';
 
 COMMENT ON FUNCTION stepadv.normalize_observation(text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
-'an observation without what differs from run to run: whitespace (runs become one blank), ansi (terminal '
+'an observation without text that differs from run to run: whitespace (runs become one blank), ansi (terminal '
 'escapes), lowercase (ASCII), digits (runs become 0), addresses (0x… becomes <address>), timestamps (<time>, '
-'<duration>), root (a directory at the front of paths); NULL for NULL';
+'<duration>), root (a directory at the start of paths); NULL for NULL';
 
 CREATE FUNCTION stepadv.text_similarity(a text, b text) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000
 AS 'MODULE_PATHNAME', 'stepadv_text_similarity';
 
 COMMENT ON FUNCTION stepadv.text_similarity(text, text) IS
-'likeness of two texts by characters, 0 to 1: 2 * matching / (length(a) + length(b)), as SequenceMatcher(None, '
-'a, b).ratio() of Python''s difflib (not symmetric); 1 for two empty texts; NULL for NULL';
+'similarity of two texts by characters, 0 to 1: 2 * matching / (length(a) + length(b)), as SequenceMatcher(None, a, '
+'b).ratio() of Python''s difflib (not symmetric); 1 for two empty texts; NULL for NULL';
 
 CREATE FUNCTION stepadv.state_cluster(embedding real[], threshold float8 DEFAULT 0.95)
 RETURNS bigint

@@ -37,9 +37,9 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 120 ROWS 2
 AS 'MODULE_PATHNAME', 'stepadv_call_effects';
 
 COMMENT ON FUNCTION stepadv.call_effects(text, jsonb, boolean, text, text, text, jsonb) IS
-'one row per effect of a tool call, in order, at most 256; a shell line has one for each command and file; '
-'target: the file, program or tests, NULL if none; succeeded: NULL if ok says nothing about the effect; '
-'parameters as for action_signature';
+'one row per effect of a tool call, in order, at most 256; a shell line has one for each command and file; target: '
+'the file, program or tests, NULL if none; succeeded: NULL if ok does not determine it; parameters as for '
+'action_signature';
 
 CREATE FUNCTION stepadv.action_category(tool text, args jsonb, vocabulary jsonb DEFAULT NULL)
 RETURNS text
@@ -47,8 +47,8 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 80
 AS 'MODULE_PATHNAME', 'stepadv_action_category';
 
 COMMENT ON FUNCTION stepadv.action_category(text, jsonb, jsonb) IS
-'category of a tool call (RTMC, table 1), that of its strongest effect: finish, modify or create, test, execute, '
-'install, fileop, view, search, think; other for an unknown tool; never NULL';
+'category of a tool call (RTMC, table 1): that of its strongest effect, in the order finish, modify or create, test, '
+'execute, install, fileop, view, search, think; other for an unknown tool; never NULL';
 
 CREATE FUNCTION stepadv.builtin_vocabulary(OUT scaffold text, OUT tool text, OUT subcommand text, OUT meaning text)
 RETURNS SETOF record
@@ -56,8 +56,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_builtin_vocabulary';
 
 COMMENT ON FUNCTION stepadv.builtin_vocabulary() IS
-'the tools that action_signature knows of itself, a row each; subcommand is '''' where the tool alone tells the '
-'meaning';
+'the tools that action_signature knows, one row each; subcommand is '''' if the tool alone determines the meaning';
 
 -- Rows of the extension show what is built in; rows of users are configuration,
 -- so pg_dump carries them.
@@ -113,5 +112,5 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION stepadv.user_vocabulary(text) IS
-'the users'' rows of tool_vocabulary (of one scaffold, or all) as the value that action_signature takes as '
-'vocabulary; [] if there are none. Pass it as (SELECT user_vocabulary()), so that it is read once per query';
+'the rows of tool_vocabulary added by users (for one scaffold, or all) as the vocabulary argument of '
+'action_signature; [] if there are none. Pass it as (SELECT user_vocabulary()), so that it is read once per query';

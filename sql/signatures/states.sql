@@ -58,6 +58,6 @@ LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_validation_bonus';
 
 COMMENT ON FUNCTION stepadv.validation_bonus(text, float8, boolean) IS
-'window function over a rollout''s steps in order (RTMC, equation 12): bonus for a step with a test (executions: '
-'with an execute, too) if a modify or create that did not fail came earlier in the rollout or the call, else 0; '
-'NULL for a NULL bonus; the frame makes no difference';
+'window function over the steps of a rollout in order (RTMC, equation 12): bonus for a step with a test (executions: '
+'also an execute) after a successful modify or create in the rollout or the call, else 0; NULL for a NULL bonus; '
+'ignores the frame';

@@ -8,9 +8,8 @@ CREATE TYPE stepadv.token_lineage AS (
 	shared_lengths integer[], new_lengths integer[], runs integer[]
 );
 COMMENT ON TYPE stepadv.token_lineage IS
-'what the tokens of a group''s steps share, made by the aggregate token_lineage: rollouts and steps whose tokens '
-'are known, their tokens, and how many are left where a common beginning counts once; what is known of each step '
-'is read by step_lineage';
+'shared tokens of the steps of a group, made by the aggregate token_lineage: rollouts and steps with known tokens, '
+'the number of their tokens, and the number without repeated prefixes; step_lineage returns the steps';
 
 CREATE FUNCTION stepadv_internal.token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer,
 	prompt_token_ids anyarray, response_token_ids anyarray) RETURNS internal
@@ -55,6 +54,6 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_prompt_toke
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_step_lineage';
 COMMENT ON FUNCTION stepadv.step_lineage(stepadv.token_lineage) IS
-'the steps of a token_lineage: tokens of prompt and response; n_new_tokens, which no step before it in the '
-'rollout has; extends_previous, whether this prompt begins with all of the step before; differs_at, the place '
-'where it first differs; run, the number of the run of steps that extend each other';
+'the steps of a token_lineage: tokens of prompt and response; n_new_tokens, not in earlier steps of the rollout; '
+'extends_previous, whether the prompt begins with all tokens of the previous step; differs_at, the first position '
+'that differs; run, the number of the run of steps that extend each other';

@@ -61,6 +61,6 @@ CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL, cascad
 RETURNS integer
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.detach(regclass, text, boolean) IS
-'drops what attach made over the source (with the prefix, if given) for the caller or a role whose rights they have, '
-'with what maintain keeps, and nothing else, unless cascade: what depends on it, too; the number of views; waits 10 '
-'seconds for others who use it';
+'drops the views of attach over the source (with the prefix, if given) for the caller or a role whose privileges '
+'they have, and its kept groups; error if other objects depend on them, unless cascade drops these too; returns the '
+'number of views; waits at most 10 seconds for other sessions';

@@ -140,9 +140,9 @@ CREATE FUNCTION stepadv.maintain(source regclass, prefix text DEFAULT NULL, how 
 	watermark text DEFAULT NULL, overlap interval DEFAULT '10 minutes') RETURNS regclass
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.maintain(regclass, text, text, text, interval) IS
-'keeps the groups of an attached source in <prefix>_folded, and their digests in <prefix>_digests if views read them; '
-'how: triggers (each statement) or refresh (when that is called; with a watermark, a timestamptz column, without '
-'triggers; overlap: how late its rows are committed)';
+'materializes the groups of an attached source in <prefix>_folded, and their digests in <prefix>_digests if views '
+'read them; how: triggers (each statement) or refresh (on request; with a watermark, a timestamptz column, without '
+'triggers; overlap: how late its rows may be committed)';
 
 -- ---- End
 
@@ -187,9 +187,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.unmaintain(regclass, text, boolean) IS
-'ends what maintain began for the source (with the prefix, if given): the views of attach fold again, kept tables and '
-'triggers are dropped, with what depends on them if cascade, else that is an error; how many sets of views; waits 10 '
-'seconds for others who use them';
+'reverses maintain for the source (with the prefix, if given): the views of attach fold again; kept tables and '
+'triggers are dropped, with dependent objects if cascade, else these are an error; returns the number of '
+'attachments; waits at most 10 seconds for other sessions';
 
 -- ---- Again
 
@@ -266,5 +266,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.refresh(regclass, text, boolean) IS
-'folds the groups of a maintained source that changed since the last refresh; everything: all of them, also those '
-'whose changes were not seen, and makes triggers for partitions that have come since; how many groups';
+'folds the groups of a maintained source that changed since the last refresh; everything: folds all groups, also if '
+'changes were not seen, and creates triggers for new partitions; returns the number of groups';

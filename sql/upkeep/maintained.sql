@@ -111,9 +111,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.maintained() IS
-'one row per kept attachment of the caller, or of roles whose rights they have: how groups are kept; as_of: '
-'changes committed before are in them, NULL: they are or may be stale; age; problem: why (another partition, '
-'a replaced view, missing triggers); source NULL: it is gone; reads catalogs only';
+'one row per kept attachment of the caller, or of roles whose privileges they have: how groups are kept; as_of: '
+'changes committed before are included, NULL: groups are or may be stale; age; problem: why (another partition, a '
+'replaced view, missing triggers); source NULL: dropped; reads only catalogs';
 
 -- ---- Whether it is what the rows give
 
@@ -181,6 +181,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.check_maintained(regclass, text) IS
-'compares the kept groups and digests of a source with a fresh fold: a row per group that differs (with a watermark '
-'also since the last refresh), lacks or has no rows, and (group NULL) per table whose changes are not seen, or that '
-'has row-level security or another owner by now; reads everything';
+'compares kept groups and digests of a source with a fresh fold: a row per group that differs (with a watermark also '
+'since the last refresh), is missing or has no rows, and (group NULL) per table whose changes are not seen, or that '
+'has row-level security or another owner; reads all rows';

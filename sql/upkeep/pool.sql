@@ -110,9 +110,9 @@ CREATE FUNCTION stepadv.create_pool(source regclass, prefix text DEFAULT NULL, m
 	drop_uniform text DEFAULT 'dapo', max_staleness integer DEFAULT NULL, uses integer DEFAULT 1) RETURNS regclass
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.create_pool(regclass, text, integer, text, integer, integer) IS
-'makes a pool of the groups of what was attached, for claim_groups: the view <prefix>_ready, with each group''s '
-'status, over the table <prefix>_pool, which says who claimed it. Rules: min_rollouts, drop_uniform, max_staleness '
-'(policy steps), uses (how often it is handed out)';
+'creates a pool of the groups of an attachment for claim_groups: the view <prefix>_ready, with the status of each '
+'group, over the table <prefix>_pool, which records claims. Rules: min_rollouts, drop_uniform, max_staleness (policy '
+'steps), uses (how often a group can be consumed)';
 
 CREATE FUNCTION stepadv.claim_groups(pool anyelement, n integer, "by" text[] DEFAULT NULL,
 	lease interval DEFAULT '10 minutes',
@@ -183,9 +183,9 @@ BEGIN
 END
 $claim_groups$;
 COMMENT ON FUNCTION stepadv.claim_groups(anyelement, integer, text[], interval, text) IS
-'takes up to n ready groups out of a pool, for the caller alone until the lease ends: '
-'claim_groups(NULL::<prefix>_ready, 16); rows of that view, all with one claim, for consume_groups. by: columns of the '
-'view, with desc behind the name for the largest first, or random';
+'claims up to n ready groups of a pool for the caller until the lease expires: claim_groups(NULL::<prefix>_ready, '
+'16); returns rows of that view, all with the same claim, for consume_groups. by: columns of the view, followed by '
+'desc for the largest first, or random';
 
 CREATE FUNCTION stepadv.consume_groups(pool regclass, claim uuid, policy_step bigint DEFAULT NULL,
 	skip_lost boolean DEFAULT false) RETURNS integer
@@ -218,5 +218,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.consume_groups(regclass, uuid, bigint, boolean) IS
-'marks the groups of a claim of claim_groups as trained on, which ends the claim; how many; policy_step: of the '
-'update. Error, and nothing is marked, where others have taken some of them since the lease ended, unless skip_lost';
+'marks the groups of a claim of claim_groups as trained on, and ends the claim; returns their number; policy_step: '
+'number of the update. If the lease expired and others claimed some of the groups, it is an error and nothing is '
+'marked, unless skip_lost';
