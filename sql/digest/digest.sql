@@ -119,15 +119,15 @@ CREATE AGGREGATE stepadv.rollup(digest stepadv.group_digest) (
 	COMBINEFUNC = stepadv_internal.group_digest_add, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.group_digest) IS
-'the digest of all groups together; NULL over no rows; error where they are of different methods or measures';
+'merges digests of groups; NULL over no rows; error if they have different methods or measures';
 
 CREATE AGGREGATE stepadv.rollup(digest stepadv.group_digest, part text) (
 	SFUNC = stepadv_internal.group_digest_add, STYPE = stepadv.group_digest, SSPACE = 4096,
 	COMBINEFUNC = stepadv_internal.group_digest_add, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.group_digest, text) IS
-'the same with one part of it, and the counts: advantages, histogram, signs, calls, measures or horizons; counts: '
-	'these alone';
+'merges only one part of digests, and the counts: advantages, histogram, signs, calls, measures or horizons; counts: '
+'only the counts';
 
 -- ---- Reading
 

@@ -149,22 +149,22 @@ CREATE AGGREGATE stepadv.rollout_agg(
 
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
 'folds the steps of one group into a rollout_group, in any order; ids, states and actions are bigints '
-'(signature_hash makes them of texts); step_no NULL: a row of the rollout itself; NULL reward: none received; '
-'NULL state or action: one that no other step shares; error on two rows of one step';
+'(signature_hash hashes texts); step_no NULL: a row of the rollout itself; NULL reward: none received; NULL state or '
+'action: one that no other step shares; error on two rows with the same step_no';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
-'rollout_agg with success: a rollout reached its goal if any of its rows says so';
+'rollout_agg with success: a rollout is a success if success is true in any of its rows';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
 	float8, float8) IS
-'rollout_agg with next_state (where the last step of a rollout led), value (the critic''s V(s)), turn_reward, '
+'rollout_agg with next_state (the state after the last step of a rollout), value (the critic''s V(s)), turn_reward, '
 'cost (of the edge, for graphs)';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
 	float8, float8, integer, float8[], boolean, bigint) IS
-'rollout_agg with turn (the response of the model that a call is part of), rewards (components, for '
-'with_rewards), and of the rollout, on any of its rows, truncated (whether it was cut off) and policy_step (the '
-'update of the policy that made it, for history; error on two)';
+'rollout_agg with turn (the model response that contains the call), rewards (components, for with_rewards), and for '
+'the rollout, on any of its rows, truncated (whether a limit ended it) and policy_step (of the policy that made it, '
+'for history; error on two different ones)';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
 	float8, float8, integer, float8[], boolean, bigint, bigint, float8) IS
-'rollout_agg with coarse_state, a state that several states are part of (for k of rtmc and batch_td), and logp, the '
+'rollout_agg with coarse_state, a coarser state that contains the state (for k of rtmc and batch_td), and logp, the '
 'log-probability of the action by the policy that took it (for weights of batch_td); NULL coarse_state: one that no '
 'other step shares';
 
@@ -226,9 +226,9 @@ CREATE AGGREGATE stepadv.rollup(stepadv.rollout_group) (
 );
 
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.rollout_group) IS
-'the union of groups: steps and outcomes of one rollout may be in several of them, but each only in one; NULLs '
-'are ignored, NULL over none; error when two groups have the same step of a rollout, or cannot be merged '
-'(by_turn and not, other reward components, two policy steps of a rollout)';
+'the union of groups: steps and outcomes of a rollout may be spread over them, but each in only one; NULLs are '
+'ignored, NULL over none; error if two groups have the same step, or cannot be merged (only one by_turn, different '
+'reward components, two policy steps of a rollout)';
 
 CREATE FUNCTION stepadv.group_union(a stepadv.rollout_group, b stepadv.rollout_group) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 400

@@ -105,9 +105,8 @@ CREATE AGGREGATE stepadv.effective_sample_size(weight float8) (
 );
 
 COMMENT ON AGGREGATE stepadv.effective_sample_size(float8) IS
-'how many equally weighted samples the samples with these importance weights are worth: (sum w)^2 / sum w^2 '
-'(Kish), between 1 and their number, 0 if all weights are 0; NULLs are left out, NULL over none or where a '
-'weight is infinite; error on a negative weight or NaN';
+'effective sample size of importance weights: (sum w)^2 / sum w^2 (Kish), between 1 and their number, 0 if all '
+'weights are 0; NULLs are left out; NULL over none or if a weight is infinite; error on a negative weight or NaN';
 
 DO $$
 DECLARE f regprocedure;

@@ -80,7 +80,7 @@ COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text) 
 '|w|^2';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8) IS
 'progress_fit over sparse features: places, counted from 1 and ascending, and their values; exact up to 1,500 '
-'different places, by conjugate gradients beyond; error if places do not ascend';
+'distinct places, by conjugate gradients beyond; error if places are not ascending';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8, text) IS
 'progress_fit over sparse features with loss ''squared'' or ''logistic''';
 
@@ -90,16 +90,16 @@ CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, features 
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_predict';
 COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, real[]) IS
-'a step''s contribution to the outcome as the model sees it (SPA''s c); of a logistic model it is in log-odds; NULL '
-'for NULL; error on features of another length, with NULL, NaN or infinity, and on a model of sparse features';
+'the contribution of a step to the outcome predicted by the model (SPA''s c); for a logistic model, in log-odds; '
+'NULL for NULL; error on features of another length, with NULL, NaN or infinity, and on a model of sparse features';
 
 CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, places integer[], weights real[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_predict_sparse';
 COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, integer[], real[]) IS
-'the same of sparse features, by any model: places that a model of sparse features has not seen weigh nothing; '
-'NULL for NULL; errors as progress_fit over sparse features, and on a place beyond the features of a model of '
-'dense ones';
+'the same for sparse features, by any model: places that a model of sparse features has not seen have weight 0; NULL '
+'for NULL; errors as for progress_fit over sparse features, and on a place beyond the features of a model of dense '
+'features';
 
 CREATE FUNCTION stepadv_internal.progress_predict_or_nan(model stepadv.progress_model, features real[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20

@@ -39,9 +39,9 @@ CREATE AGGREGATE stepadv.state_hash(action_signature text, flags text, views tex
 	FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 
 COMMENT ON AGGREGATE stepadv.state_signature(text) IS
-'readable record of everything done by the given actions (RTMC, section 4.2): path:op+op|path:op||flag=count, in '
-'any order; every effect of a call counts, failed edits change nothing. Over the rows BETWEEN UNBOUNDED '
-'PRECEDING AND 1 PRECEDING: the state in which each step was taken';
+'readable summary of the effects of the given actions (RTMC, section 4.2): path:op+op|path:op||flag=count, in any '
+'order; every effect of a call counts, failed edits change nothing. Over the rows BETWEEN UNBOUNDED PRECEDING AND 1 '
+'PRECEDING: the state in which each step was taken';
 COMMENT ON AGGREGATE stepadv.state_signature(text, text, text) IS
 'state_signature with flags ''count'' (default), ''set'' (names without counts) or ''paper'' (of RTMC''s eq. 13: '
 'think, test_ok and test_err, with counts), and views ''range'' (default: each viewed range is an operation of '
@@ -50,7 +50,7 @@ COMMENT ON AGGREGATE stepadv.state_hash(text) IS
 '64-bit identity of state_signature of the same rows, in constant time per row; never NULL; no rows give '
 'signature_hash(''||'')';
 COMMENT ON AGGREGATE stepadv.state_hash(text, text, text) IS
-'state_hash with flags and views, as state_signature has them';
+'state_hash with flags and views, as for state_signature';
 
 CREATE FUNCTION stepadv.validation_bonus(action_signature text, bonus float8, executions boolean DEFAULT false)
 RETURNS float8

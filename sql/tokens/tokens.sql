@@ -34,9 +34,9 @@ CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_n
 	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.token_lineage(bigint, bigint, integer, anyarray, anyarray) IS
-'what the tokens of the steps of a group share, integer[] or bigint[], in any order: n_tokens, of prompt || response '
-'summed over steps, and n_unique_tokens, the nodes of the trie of them all: what is left with a prefix cache that '
-'forgets nothing; steps by step_lineage; NULL tokens are not known';
+'shared tokens of the steps of a group, integer[] or bigint[], in any order: n_tokens, of prompt || response summed '
+'over steps, and n_unique_tokens, the nodes of their trie: what remains with a perfect prefix cache; step_lineage '
+'returns the steps; NULL tokens are unknown';
 
 CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollout_id bigint, step_no integer,
 	prompt_token_ids anyarray, response_token_ids anyarray) (
