@@ -75,12 +75,16 @@ new_bad_rows(MemoryContext context, const text *rules, int n_conditions)
 	{
 		rows->problems[p].rule = VARDATA_ANY(rules)[p];
 		if (strchr("rgasml", rows->problems[p].rule) == NULL)
-			elog(ERROR, "unknown rule of bad rows: %d", rows->problems[p].rule);
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("rule %d of bad_rows is none of r, g, a, s, m, l", p + 1)));
 		has_order |= is_of_order(rows->problems[p].rule);
 		n_conditions -= !is_of_order(rows->problems[p].rule);
 	}
 	if (n_conditions != 0)
-		elog(ERROR, "bad_rows is called with other conditions than rules");
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bad_rows needs one condition for each rule that has one")));
 	rows->is_ascending = true;
 	rows->allocated = FEW_STEPS;
 	if (has_order)
@@ -124,10 +128,14 @@ stepadv_bad_rows_trans(PG_FUNCTION_ARGS)
 		MemoryContext context = aggregate_context(fcinfo);
 
 		if (PG_ARGISNULL(1))
-			elog(ERROR, "bad_rows is called without rules");
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("rules of bad_rows must not be null")));
 		for (int i = FIRST_CONDITION; i < PG_NARGS(); i++)
 			if (get_fn_expr_argtype(fcinfo->flinfo, i) != BOOLOID)
-				elog(ERROR, "conditions of bad_rows must be boolean");
+				ereport(ERROR,
+						(errcode(ERRCODE_DATATYPE_MISMATCH),
+						 errmsg("condition %d of bad_rows must be boolean", i - FIRST_CONDITION + 1)));
 		rows = new_bad_rows(context, PG_GETARG_TEXT_PP(1), PG_NARGS() - FIRST_CONDITION);
 	}
 	if (has_number && rows->numbers != NULL)

@@ -26,7 +26,7 @@ CREATE INDEX ON steps (task);
 INSERT INTO runs SELECT 'task ' || i / 3, i, 'v' || i % 2, '2026-01-01', clock_timestamp() FROM generate_series(0, 11) i;
 INSERT INTO steps SELECT i * 10 + j, 'task ' || i / 3, i, j, j % 2, (i + j) % 2, (j = 3 AND i % 2 = 0)::integer, ARRAY[1, j], ARRAY[j, i], 'note', clock_timestamp()
 FROM generate_series(0, 11) i, generate_series(0, 3) j;
-SELECT count(*) > 40 AS attached FROM stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id", "policy_version": "version", "started_at": "began", "prompt_token_ids": "tokens", "response_token_ids": "answer"}', views => '{all}', options => '{"show_rollouts": "runs", "methods": {}}');
+SELECT count(*) > 35 AS attached FROM stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id", "policy_version": "version", "started_at": "began", "prompt_token_ids": "tokens", "response_token_ids": "answer"}', views => '{all}', options => '{"show_rollouts": "runs", "methods": {}}');
 -- What the groups have, from the rows in plain SQL; and as the views show them.
 CREATE VIEW truth AS SELECT task, count(DISTINCT run)::integer AS n_rollouts, count(*)::integer AS n_steps, sum(reward) AS returns FROM steps GROUP BY task;
 CREATE VIEW shown AS SELECT g.task, g.n_rollouts, g.n_steps, g.mean_return * g.n_judged AS returns FROM steps_groups g;
