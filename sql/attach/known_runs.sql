@@ -158,7 +158,9 @@ BEGIN
 					stepadv_internal.same_rollout('y'::text, of_run.view, 'z'::text, of_step.view)) END,
 			stepadv_internal.equality_operator(stepadv_internal.base_type(stepadv_internal.column_type(of_run.view,
 				'stepadv_run_id'::text))), run);
-		expression := format('CASE WHEN %s IS NOT DISTINCT FROM NULL THEN %s ELSE n.newest END', run, expression);
+		-- A group's column is never NULL.
+		expression := CASE WHEN of_run.key IS NOT NULL THEN 'n.newest'
+			ELSE format('CASE WHEN %s IS NOT DISTINCT FROM NULL THEN %s ELSE n.newest END', run, expression) END;
 	END IF;
 	expression := format('(%s OPERATOR(pg_catalog.-) %s)', expression, step);
 END
