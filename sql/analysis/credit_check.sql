@@ -130,7 +130,7 @@ COMMENT ON FUNCTION stepadv.credit_check(float8[]) IS
 
 -- The plain sentence: of all candidates, then of this one.
 CREATE FUNCTION stepadv_internal.credit_finding(groups bigint, best_p float8, groups_needed bigint, is_best boolean,
-	name text) RETURNS text
+	name text, hidden_p float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -144,6 +144,10 @@ AS $$
 			'good',
 			groups, ltrim(round(best_p::numeric, 2)::text, '0'),
 			'; about ' || groups_needed || ' groups would be needed') END
+		|| CASE WHEN best_p <= 0.05 AND hidden_p < 0.05 THEN format('; but the state hides something (state_check, '
+			'p %s): rather history_td, hgpo or gigpo', CASE WHEN hidden_p < 0.0001 THEN '< .0001'
+			ELSE ltrim(round(hidden_p::numeric, 4)::text, '0') END) ELSE '' END
 $$;
-COMMENT ON FUNCTION stepadv_internal.credit_finding(bigint, float8, bigint, boolean, text) IS
-'part of credit_check: what a row says in words, with the least p and groups_needed of all rows';
+COMMENT ON FUNCTION stepadv_internal.credit_finding(bigint, float8, bigint, boolean, text, float8) IS
+'part of credit_check: what a row says in words, with the least p and groups_needed of all rows; hidden_p: of '
+'state_check, for a method that trusts the state';

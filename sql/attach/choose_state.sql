@@ -88,7 +88,8 @@ BEGIN
 	INTO sums USING choose_state.method, choose_state.max_groups;
 	RETURN QUERY SELECT n.name, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed,
 		c.is_best,
-		stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), min(c.groups_needed) OVER (), c.is_best, n.name)
+		stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), min(c.groups_needed) OVER (), c.is_best, n.name,
+			NULL::float8)
 	FROM stepadv.credit_check(sums) c JOIN unnest(names) WITH ORDINALITY n(name, i) ON n.i = c.candidate
 		ORDER BY c.score DESC NULLS LAST, n.i;
 END

@@ -58,8 +58,23 @@ $query$;
 COMMENT ON FUNCTION stepadv_internal.credit_joins(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: joins that bring a group g the sums of every method over the rollouts left out; NULL for no method';
 
+-- Of tasks with 16 groups or more, whatever each one's states are called elsewhere: the least p that any of them
+-- hides nothing.
+CREATE FUNCTION stepadv_internal.hidden_p(groups stepadv.rollout_group[], tasks text[]) RETURNS float8
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT min(y.p * y.n)
+	FROM (SELECT count(*) OVER () AS n, (SELECT min(c.p) FROM stepadv.state_check(x.groups) c) AS p
+		FROM (SELECT (array_agg(g.g))[1:64] AS groups FROM unnest(groups, tasks) g(g, task) GROUP BY g.task
+			HAVING count(*) >= 16) x) y
+$$;
+COMMENT ON FUNCTION stepadv_internal.hidden_p(stepadv.rollout_group[], text[]) IS
+'part of _credit_check: state_check of each task, by 16 to 64 of its groups: the least p, corrected for the tasks; '
+'NULL where no task has so many';
+
 -- So many groups, by their hash.  On shards they are those up to the last hash of the sample, which is
--- asked for first: a sample itself would come here, group by group.
+-- asked for first: a sample itself would come here, group by group.  So nothing is said there of what states hide.
 CREATE FUNCTION stepadv_internal.credit_check_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 RETURNS text
 LANGUAGE sql STABLE
@@ -68,26 +83,38 @@ AS $query$
 	SELECT format($view$
 		SELECT n.method, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed, c.is_best,
 			stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), min(c.groups_needed) OVER (), c.is_best,
-				n.method) AS finding
-		FROM (SELECT array_agg(x.sums ORDER BY x.hash) AS sums
-			FROM (SELECT ARRAY[%1$s] AS sums, %2$s AS hash FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s)
-				x) s
+				n.method, CASE WHEN n.trusts_state THEN s.hidden_p END) AS finding
+		FROM (SELECT array_agg(x.sums ORDER BY x.hash) AS sums, %9$s AS hidden_p
+			FROM (SELECT ARRAY[%1$s] AS sums, %2$s AS hash%10$s
+				FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s) x) s
 		CROSS JOIN LATERAL stepadv.credit_check(s.sums) c
-		JOIN unnest(%7$L::text[]) WITH ORDINALITY n(method, i) ON n.i = c.candidate
+		JOIN unnest(%7$L::text[], %8$L::boolean[]) WITH ORDINALITY n(method, trusts_state, i) ON n.i = c.candidate
 		ORDER BY n.i$view$,
 		m.rows, h.hash, CASE WHEN distributed THEN f.fold
 			ELSE format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', f.fold, h.hash,
 				o.max_groups) END,
-		stepadv_internal.credit_joins(a, m.methods), m.sums,
+		CASE WHEN by_task THEN stepadv_internal.run_joins(a, 'group'::text, ARRAY[r.alias]) ELSE '' END
+			|| stepadv_internal.credit_joins(a, m.methods), m.sums,
 		CASE WHEN distributed THEN format(' AND %1$s <= (SELECT max(d.hash) FROM (SELECT %1$s AS hash FROM %2$s ORDER '
 			'BY 1 LIMIT %3$s) d)', h.hash, f.fold, o.max_groups) END,
-		m.names)
+		m.names, m.trust_state,
+		CASE WHEN by_task THEN 'stepadv_internal.hidden_p(array_agg(x.rollouts ORDER BY x.hash), array_agg(x.task '
+			'ORDER BY x.hash))' ELSE 'NULL::float8' END,
+		CASE WHEN by_task THEN format(', g.%s AS rollouts, ROW(%s)::text AS task', stepadv_internal.value_name(a),
+			coalesce(r.expression, array_to_string(t.expressions, ', '))) END)
 	FROM stepadv_internal.credit_options(a) o CROSS JOIN stepadv_internal.is_distributed(ARRAY[(a).rows]) distributed
+	CROSS JOIN stepadv_internal.task_columns(a) t
+	LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true
+	-- Where a group is all of a task that is known, nobody can tell whether its state hides something.
+	CROSS JOIN LATERAL (SELECT NOT distributed AND (r.view IS NOT NULL OR t.names <>
+		stepadv_internal.group_columns((a).rows, (a).n_group_columns))) b(by_task)
 	-- By what groups are drawn: a hash of what they are called.
 	CROSS JOIN LATERAL format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
 			', '::text)) h(hash)
 	CROSS JOIN (SELECT array_agg(c ORDER BY c.number) AS methods, array_agg(c.method ORDER BY c.number) AS names,
+		array_agg(c.function IN (SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace
+			AND p.proname IN ('batch_td', 'graphgpo')) ORDER BY c.number) AS trust_state,
 		string_agg(format('m%s.sums', c.number), ', ' ORDER BY c.number) AS sums,
 		-- A method that has no group to look at here, as it lacks a critic's values, has said nothing.
 		string_agg(format('coalesce(m%s.sums, pg_catalog.array_fill(0::float8, ARRAY[1, %s]))', c.number,

@@ -26,7 +26,7 @@ COMMENT ON FUNCTION stepadv.graphgpo(stepadv.rollout_group, float8, float8, floa
 	float8, text, text) IS
 'GraphGPO (eq. 4): distance is the least cost from the state to the goal over the steps of all judged rollouts; '
 'graph_advantage is the step_reward, computed by convention, normalized over the steps from the same state; '
-'episode_weight adds the episode advantage; NULL if not judged';
+'episode_weight adds the episode advantage; NULL if not judged; not if states hide something';
 
 CREATE FUNCTION stepadv.hgpo(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.95,
 	history_length integer DEFAULT 2,

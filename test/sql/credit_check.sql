@@ -222,6 +222,23 @@ SELECT bool_and(abs(c.score + c.by_chance - d.score - d.by_chance) < 1e-9 AND c.
 	SELECT n.state, d.* FROM (SELECT array_agg(credit_sums(ARRAY[v, history_states(v, 'last', 2), history_states(v, 'set'), history_states(v, 'root'), a, l, k])) AS s FROM (SELECT rollout_agg(t, r, t, signature_hash(room), signature_hash(action), reward) AS v,
 		rollout_agg(t, r, t, has_key::integer * 2 + (t < 4)::integer, signature_hash(action), reward) AS k, rollout_agg(t, r, t, has_key::integer * 2 + (t < 4)::integer + has_lamp::integer * 4, signature_hash(action), reward) AS a, rollout_agg(t, r, t, luck, signature_hash(action), reward) AS l FROM walk GROUP BY g) x) x,
 	credit_check(s) d, unnest('{as attached,last two actions,set of actions,stateless,all,luck,room and key}'::text[]) WITH ORDINALITY n(state, i) WHERE n.i = d.candidate) d USING (state);
+-- Methods that trust the state are warned of where it hides something: of tasks with 16 groups, by state_check. Not where it tells all, or where tasks are not known.
+CREATE VIEW of_tasks AS SELECT CASE WHEN g <= 20 THEN 'a' WHEN g <= 40 THEN 'b' END AS task, *, format('%s %s %s %s', room, has_key, has_lamp, t) AS all_of_it FROM walk WHERE g <= 55;
+CREATE FUNCTION said(state text, task jsonb) RETURNS TABLE (method text, warning text, best boolean) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM attach('of_tasks'::regclass, '{g}'::text[], 'r', 't', state, 'action', 'reward', columns => task, views => '{default,credit_check}',
+		options => '{"credit_check": {"methods": "history_td,batch_td,gigpo,graphgpo,mine", "shuffles": 2, "max_rollouts": 2}, "methods": {"mine": {"method": "batch_td", "gamma": 0.9}}}');
+	RETURN QUERY SELECT c.method, substring(c.finding FROM 'but .*'), c.finding ~ '^among' FROM of_tasks_credit_check c;
+	PERFORM detach('of_tasks'::regclass);
+END
+$$;
+SELECT method, regexp_replace(warning, 'p [^)]*', 'p …') AS warning FROM said('room', '{"task_id": "task"}');
+SELECT count(*) AS methods, bool_or(best) AS shown, count(warning) AS warned FROM said('all_of_it', '{"task_id": "task"}');
+SELECT count(*) AS methods, bool_or(best) AS shown, count(warning) AS warned FROM said('room', '{}');
+-- p: the least of the tasks, times their number; 15 groups of a task are too few.
+CREATE TABLE of_task AS SELECT coalesce(task, 'c') AS task, g, rollout_agg(t, r, t, signature_hash(room), signature_hash(action), reward) AS v FROM of_tasks GROUP BY task, g;
+SELECT hidden_p(array_agg(v), array_agg(task)) < 0.001 AS hides, round((2 * (SELECT min(c.p) FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task < 'c' GROUP BY task) x, state_check(vs) c) / hidden_p(array_agg(v), array_agg(task)))::numeric, 9) AS ratio,
+	(SELECT min(c.p) < 0.001 FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task = 'c') x, state_check(vs) c) AS fifteen_hide, hidden_p(array_agg(v) FILTER (WHERE task = 'c'), array_agg(task) FILTER (WHERE task = 'c')) AS of_fifteen FROM of_task;
 -- The states of attach by that choice: the best of those that it can make; where nothing is shown, none.
 CREATE VIEW few_walks AS SELECT g, r, t, room, action, reward FROM walk WHERE g <= 24 AND r <= 10;
 SELECT count(*) AS attached FROM attach('few_walks'::regclass, '{g}'::text[], 'r', 't', 'room', 'action', 'reward', views => '{values}');
