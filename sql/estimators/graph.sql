@@ -24,8 +24,8 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 100 SUPPORT stepadv_int
 AS 'MODULE_PATHNAME', 'stepadv_graphgpo';
 COMMENT ON FUNCTION stepadv.graphgpo(stepadv.rollout_group, float8, float8, float8, float8, float8, text, text,
 	float8, text, text) IS
-'GraphGPO (eq. 4), if states hide nothing: distance is the least cost from state to goal over the steps of all judged rollouts; '
-'graph_advantage is the step_reward, computed by convention, normalized over the steps from the same state; '
+'GraphGPO (eq. 4), if states hide nothing: distance is the least cost from state to goal over the steps of all judged '
+'rollouts; graph_advantage is the step_reward, computed by convention, normalized over the steps from the same state; '
 'episode_weight adds the episode advantage; NULL if not judged';
 
 CREATE FUNCTION stepadv.hgpo(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.95,
