@@ -741,6 +741,10 @@ BEGIN
 			USING ERRCODE = 'name_too_long';
 	ELSIF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = in_schema) THEN
 		RAISE EXCEPTION 'schema "%" does not exist', in_schema USING ERRCODE = 'invalid_schema_name';
+	ELSIF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relname = create_selection.name AND n.nspname = in_schema) THEN
+		RAISE EXCEPTION 'relation "%" already exists in schema "%"', create_selection.name, in_schema
+			USING ERRCODE = 'duplicate_table', HINT = 'Give another name, or drop what has it.';
 	END IF;
 	full_name := format('%I.%I', in_schema, create_selection.name);
 	-- The steps of a selection may be selected from again.

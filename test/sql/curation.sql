@@ -306,13 +306,13 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_score', '{task}', 'traj
 SELECT * FROM stepadv.select_steps('cur_score_grpo', advantage_column => 'score');
 CREATE VIEW cur_infinite AS SELECT g, rollout_id, step_no, step_id, 'Infinity'::numeric AS advantage FROM cur;
 SELECT * FROM stepadv.select_steps('cur_infinite', group_by => '{g}');
-SELECT stepadv.create_selection('cur', 'cur_steps', group_by => '{g}');
 -- Without the stack of functions that refuse it.
 \set SHOW_CONTEXT errors
 SELECT * FROM stepadv.select_steps('cur', balance => 'none', group_by => '{g}');
 SELECT * FROM stepadv.explain_selection('cur_nan', per_group => 1, group_by => '{g}');
 SELECT stepadv.create_selection('cur', 'x', group_by => '{g}', sign => 'both');
 SELECT stepadv.create_selection('cur', NULL, group_by => '{g}');
+SELECT stepadv.create_selection('cur', 'cur_steps', group_by => '{g}');
 SELECT stepadv.create_selection('cur', 'x', group_by => '{g}', schema => 'no_such');
 SELECT stepadv.create_selection('cur', repeat('x', 64), group_by => '{g}');
 \set SHOW_CONTEXT never
