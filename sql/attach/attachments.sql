@@ -62,7 +62,7 @@ COMMENT ON COLUMN stepadv.attachment.changed IS
 COMMENT ON COLUMN stepadv.attachment.fresh_digests IS
 'view: the digests of the groups, made when asked, which is what is kept; NULL where none are';
 COMMENT ON COLUMN stepadv.attachment.made_digests IS
-'view: the same, made of the kept groups; NULL where rollouts of a group are of several divisions';
+'view: the same, made of the kept groups; NULL where none are';
 COMMENT ON COLUMN stepadv.attachment.digests IS 'kept table: the digests';
 COMMENT ON COLUMN stepadv.attachment.digest_parts IS
 'what is in the kept digests: counts, methods, calls, measures, horizons';

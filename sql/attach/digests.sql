@@ -1,40 +1,44 @@
 -- The digests of an attachment's groups: what the views of many groups read.
 
--- The relation g of fold_over_time.  Where the group itself says by what rollouts are
--- divided, groups are not divided, and what is kept of them will do.
-CREATE FUNCTION stepadv_internal.is_divided(a stepadv_internal.attached) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL AND d.key IS NULL) $$;
-COMMENT ON FUNCTION stepadv_internal.is_divided(stepadv_internal.attached) IS
-'part of attach: whether rollouts of one group may be of different divisions';
-
+-- The relation g of fold_over_time, of what is kept where there is that: a group is divided by its rollouts.
 CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
-	width CONSTANT text := coalesce(stepadv_internal.view_options(a, 'progress_over_time'::text) ->> 'bucket', '1 day');
-	d record;
-	items text := '';
-	expression text;
+	folded CONSTANT regclass := (a).folded;
+	keys text[];
+	run record;
+	divided record;
+	kept text;
 BEGIN
-	IF (a).folded IS NULL OR stepadv_internal.is_divided(a) THEN
+	-- Where the group itself says by what its rollouts are divided, it is of one division.
+	SELECT bool_or(d.view IS NOT NULL AND d.key IS NULL) AS by_rollout,
+		bool_or(d.view = (a).rows AND d.key IS NULL) AS by_row INTO divided FROM stepadv_internal.divisions(a) d;
+	IF folded IS NULL OR divided.by_row THEN
 		RETURN stepadv_internal.fold_over_time(a, reads);
 	END IF;
-	FOR d IN SELECT * FROM stepadv_internal.divisions(a) v WHERE NOT v.stands ORDER BY v.i LOOP
-		IF d.view IS NULL THEN
-			expression := CASE d.role WHEN 'started_at' THEN 'NULL::timestamptz' ELSE 'NULL::text' END;
-		ELSE
-			expression := stepadv_internal.role_column(d.serves_as, (a).rows, keys[d.key], 'g'::text);
-			IF d.role = 'started_at' THEN
-				expression := stepadv_internal.bucket(expression, width);
-			END IF;
-		END IF;
-		items := items || format(', %s AS %I', expression, d.divider);
-	END LOOP;
-	RETURN format('(SELECT g.*%s FROM %s) g', items, stepadv_internal.fold(a, reads, NULL::text, '{}'::text[]));
+	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);
+	run := stepadv_internal.run_columns(a, 'x'::text, folded);
+	kept := format('(SELECT c.* FROM %s c WHERE %s) x', stepadv_internal.relation_name(folded),
+		stepadv_internal.kept_condition((a).fresh));
+	SELECT divided.by_rollout AS by_rollout, coalesce(string_agg(format(', %s AS %I', run.expressions[d.i], d.divider), ''
+			ORDER BY d.i), '') AS items,
+		coalesce(string_agg(format(', v.%I', d.divider), '' ORDER BY d.i), '') AS list
+	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.stands;
+	RETURN format('(SELECT %s', (SELECT string_agg(format('x.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
+			FROM unnest(keys, stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY
+				k(kept, name, i)))
+		|| CASE WHEN divided.by_rollout THEN format('%1$s, s.rollouts AS %2$s FROM %3$s JOIN '
+				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM (SELECT %5$s, x.rollout_id%6$s FROM '
+				'(SELECT %5$s, r.rollout_id FROM %3$s CROSS JOIN LATERAL stepadv.rollouts(x.rollouts) r) x%7$s) v '
+				'GROUP BY %4$s%1$s) v ON %8$s CROSS JOIN LATERAL '
+				-- Once, and conditions on the group go below.
+				'(SELECT stepadv_internal.of_rollouts(x.rollouts, v.stepadv_rollouts) AS rollouts OFFSET 0) s) g',
+			divided.list, stepadv_internal.value_name(a), kept, stepadv_internal.list(keys, 'v.%1$I'::text, ', '::text),
+			stepadv_internal.list(keys, 'x.%1$I'::text, ', '::text), divided.items, run.joins,
+			stepadv_internal.same_group('v'::text, folded, 'x'::text, folded, (a).n_group_columns))
+		ELSE format('%s, x.rollouts AS %s FROM %s) g', divided.items, stepadv_internal.value_name(a), kept) END;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS

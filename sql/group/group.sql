@@ -316,6 +316,13 @@ COMMENT ON FUNCTION stepadv.resample(stepadv.rollout_group, integer, bigint, boo
 'without; a rollout drawn again has a new rollout_id, and its steps keep their step_id; the draw depends only on the '
 'seed and the rollout_ids; NULL for NULL';
 
+CREATE FUNCTION stepadv_internal.of_rollouts(rollouts stepadv.rollout_group, rollout_ids bigint[])
+RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
+AS 'MODULE_PATHNAME', 'stepadv_of_rollouts';
+COMMENT ON FUNCTION stepadv_internal.of_rollouts(stepadv.rollout_group, bigint[]) IS
+'part of attach: those rollouts of the group whose ids are listed, as a group';
+
 CREATE FUNCTION stepadv.with_rewards(rollouts stepadv.rollout_group, weights float8[]) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300
 AS 'MODULE_PATHNAME', 'stepadv_with_rewards';

@@ -7,7 +7,7 @@
 --	<prefix>_changed		table: keys of groups that wait to be folded (how => 'refresh')
 --	<prefix>_seen			table: how many rows each group had when refresh looked (with a watermark)
 --	<prefix>_fresh_digests	view: the digests of the groups, made of the rows
---	<prefix>_made_digests	view: the same, made of the kept groups, unless these are divided
+--	<prefix>_made_digests	view: the same, made of the kept groups
 --	<prefix>_digests		table: what these say, kept.  It belongs to the groups, and who may write it is who
 --							holds their rows in <prefix>_folded
 --

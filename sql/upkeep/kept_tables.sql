@@ -173,7 +173,7 @@ COMMENT ON FUNCTION stepadv_internal.make_kept(regclass, text, text, interval) I
 
 -- ---- Digests
 
--- The queries of what is kept: made of the rows, and of the kept groups where these are not divided.
+-- The queries of what is kept: made of the rows, and of the kept groups.
 CREATE FUNCTION stepadv_internal.kept_digest_queries(a stepadv_internal.attached, parts text[], OUT fresh text,
 	OUT made text)
 LANGUAGE plpgsql STABLE
@@ -193,15 +193,13 @@ BEGIN
 	list := stepadv_internal.list(names, '%1$I'::text, ', '::text);
 	not_kept.folded := NULL;
 	fresh := format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(not_kept, methods, parts), list);
-	IF NOT stepadv_internal.is_divided(a) THEN
-		-- What keeps them reads it, and what compares them.
-		made := format('SELECT q.* FROM (%s) q(%s)', replace(stepadv_internal.digest_query(a, methods, parts),
-			' WHERE ' || stepadv_internal.kept_condition((a).fresh), ''), list);
-	END IF;
+	-- What keeps them reads it, and what compares them.
+	made := format('SELECT q.* FROM (%s) q(%s)', replace(stepadv_internal.digest_query(a, methods, parts),
+		' WHERE ' || stepadv_internal.kept_condition((a).fresh), ''), list);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.kept_digest_queries(stepadv_internal.attached, text[]) IS
-'part of maintain: the queries of the digests, made of the rows, and of the kept groups (NULL where these are divided)';
+'part of maintain: the queries of the digests, made of the rows, and of the kept groups';
 
 -- Only where there are views that read them.  Where calls and measures are in a table whose changes cannot be seen,
 -- these are computed when they are read.
@@ -237,10 +235,8 @@ BEGIN
 		EXECUTE format('DROP VIEW %s', stepadv_internal.relation_name(fresh));
 		parts := '{counts,methods,horizons}';
 	END LOOP;
-	IF queries.made IS NOT NULL THEN
-		made := stepadv_internal.create_view(schema, (a).prefix || '_made_digests', queries.made,
-			format('the digests of the groups of %s, made of the kept groups', (a).source));
-	END IF;
+	made := stepadv_internal.create_view(schema, (a).prefix || '_made_digests', queries.made,
+		format('the digests of the groups of %s, made of the kept groups', (a).source));
 	digests := stepadv_internal.create_kept(a, fresh, '_digests'::text, format('SELECT f.* FROM %s f', fresh),
 		format('digests of the groups of %s, kept by maintain; do not write to it. No digest: one of the '
 			'methods cannot be computed of the group, or steps of it have yet to come', (a).source));

@@ -495,25 +495,6 @@ measure_of_group(const GroupColumns *calls, const Category *measure)
 	return NULL;
 }
 
-/* The place of a rollout, of which the value has each once in the order of their ids; -1: it is none of these. */
-static int64
-place_of_rollout(const GroupColumns *group, int64 rollout_id)
-{
-	uint32		from = 0;
-	uint32		to = group->n_rollouts;
-
-	while (from < to)
-	{
-		uint32		middle = from + (to - from) / 2;
-
-		if (group->rollout_id[middle] < rollout_id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < group->n_rollouts && group->rollout_id[from] == rollout_id ? (int64) from : -1;
-}
-
 /* By rollout, in their order, what was measured elsewhere: so many numbers each. */
 static double *
 measured_elsewhere(FunctionCallInfo fcinfo, const GroupColumns *group, int width)
@@ -531,7 +512,7 @@ measured_elsewhere(FunctionCallInfo fcinfo, const GroupColumns *group, int width
 	measured = matrix_argument(fcinfo, ARG_MEASURED, "measured", n, "entry of measured_rollouts", width, "the measures that the group does not tell");
 	for (int i = 0; i < n; i++)
 	{
-		int64		place = place_of_rollout(group, rollout_ids[i]);
+		int64		place = group_place_of_rollout(group, rollout_ids[i]);
 
 		for (int m = 0; place >= 0 && m < width; m++)
 		{

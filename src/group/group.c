@@ -356,6 +356,24 @@ group_copy_without(const GroupColumns *group, uint32 rollout)
 	return datum;
 }
 
+int64
+group_place_of_rollout(const GroupColumns *group, int64 rollout_id)
+{
+	uint32		from = 0;
+	uint32		to = group->n_rollouts;
+
+	while (from < to)
+	{
+		uint32		middle = from + (to - from) / 2;
+
+		if (group->rollout_id[middle] < rollout_id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < group->n_rollouts && group->rollout_id[from] == rollout_id ? (int64) from : -1;
+}
+
 void
 group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect)
 {

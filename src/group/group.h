@@ -176,6 +176,9 @@ extern const uint32 *group_open_by_unit(const RolloutGroup *datum, GroupColumns 
 /* By rollout how many turns it has, of a value's columns as stored. */
 extern const uint32 *group_count_turns(const GroupColumns *calls);
 
+/* The place of a rollout, of which a value has each once in the order of their ids; -1: it is none of these. */
+extern int64 group_place_of_rollout(const GroupColumns *group, int64 rollout_id);
+
 /* Mark a rollout of columns that are not a value, or not one to be believed. */
 extern void group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect);
 

@@ -3,8 +3,8 @@
  *		The digests of kept groups, made again with their values.
  *
  * A group has one for each part that its rollouts are divided into.  They are made of
- * its kept value by one view, or, where rollouts of one group are of several parts, of
- * its rows; those of before are deleted, and no other group's are touched.
+ * its kept value by one view; those of before are deleted, and no other group's are
+ * touched.
  *
  * A method that does not know what to do with a group must not keep anybody from
  * writing it: such a group gets a row with its key and no digest, for which the views

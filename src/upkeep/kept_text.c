@@ -84,7 +84,7 @@ relation_of(const Kept *kept, char alias)
 		case 'd':
 			return kept->digests;
 		case 'p':
-			return OidIsValid(kept->made_digests) ? kept->made_digests : kept->fresh_digests;
+			return kept->made_digests;
 		case 'w':
 			return kept->changed;
 		case 's':
