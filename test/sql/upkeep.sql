@@ -134,7 +134,7 @@ UPDATE p_folded SET rollouts = (SELECT b.rollouts FROM p_folded b WHERE b.base_r
 DELETE FROM p_folded WHERE base_rollouts = 2.5 AND refreshed_at = '2026-03-01';
 INSERT INTO p_folded SELECT 99, refreshed_at, "phase %s @", rollouts, now() FROM p_folded WHERE base_rollouts = 0.5 AND refreshed_at = '2026-03-01';
 ALTER TABLE "my ""steps""; --" DISABLE TRIGGER p_maintain_insert;
-SELECT "group", problem FROM wrong ORDER BY problem;
+SELECT "group", problem FROM wrong ORDER BY problem, "group"::text;
 SELECT stepadv.refresh('"my ""steps""; --"', everything => true) = (SELECT count(*) FROM p_folded) AS all_folded;
 SELECT "group", problem FROM wrong;
 ROLLBACK;
