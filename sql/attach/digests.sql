@@ -22,15 +22,16 @@ BEGIN
 	run := stepadv_internal.run_columns(a, 'x'::text, folded);
 	kept := format('(SELECT c.* FROM %s c WHERE %s) x', stepadv_internal.relation_name(folded),
 		stepadv_internal.kept_condition((a).fresh));
-	SELECT divided.by_rollout AS by_rollout, coalesce(string_agg(format(', %s AS %I', run.expressions[d.i], d.divider), ''
-			ORDER BY d.i), '') AS items,
+	SELECT divided.by_rollout AS by_rollout,
+		coalesce(string_agg(format(', %s AS %I', run.expressions[d.i], d.divider), '' ORDER BY d.i), '') AS items,
 		coalesce(string_agg(format(', v.%I', d.divider), '' ORDER BY d.i), '') AS list
 	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.stands;
 	RETURN format('(SELECT %s', (SELECT string_agg(format('x.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(keys, stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY
 				k(kept, name, i)))
 		|| CASE WHEN divided.by_rollout THEN format('%1$s, s.rollouts AS %2$s FROM %3$s JOIN '
-				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM (SELECT %5$s, x.rollout_id%6$s FROM '
+				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM '
+				'(SELECT %5$s, x.rollout_id%6$s FROM '
 				'(SELECT %5$s, r.rollout_id FROM %3$s CROSS JOIN LATERAL stepadv.rollouts(x.rollouts) r) x%7$s) v '
 				'GROUP BY %4$s%1$s) v ON %8$s CROSS JOIN LATERAL '
 				-- Once, and conditions on the group go below.
