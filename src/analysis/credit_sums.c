@@ -307,7 +307,7 @@ finish_call(CreditSums *check)
 static void
 begin_call(CreditSums *check, int32 candidate, int32 shuffle, int64 rollout_id)
 {
-	int64		rollout = find_rollout(&check->group, rollout_id);
+	int64		rollout = group_place_of_rollout(&check->group, rollout_id);
 	bool	   *seen = NULL;
 
 	if (check->candidate == candidate - 1 && check->shuffle == shuffle && check->left_out == rollout)
@@ -335,7 +335,7 @@ take_advantage(CreditSums *check, int64 rollout_id, int32 step_no, double advant
 	if (call >= calls->n_steps || calls->rollout_id[check->rollout] != rollout_id || calls->step_no[call] != step_no ||
 		call < calls->first_step[check->rollout] || call >= calls->first_step[check->rollout + 1])
 	{
-		int64		rollout = find_rollout(calls, rollout_id);
+		int64		rollout = group_place_of_rollout(calls, rollout_id);
 
 		call = rollout < 0 ? -1 : find_step(calls, (uint32) rollout, step_no);
 		if (call < 0)

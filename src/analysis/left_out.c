@@ -23,7 +23,7 @@ stepadv_without_rollout(PG_FUNCTION_ARGS)
 	int64		rollout;
 
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
-	rollout = find_rollout(&group, rollout_id);
+	rollout = group_place_of_rollout(&group, rollout_id);
 	if (rollout < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -51,24 +51,6 @@ prepare_leave_one_out(const GroupColumns *group, const RolloutFacts *facts, doub
  */
 
 int64
-find_rollout(const GroupColumns *group, int64 rollout_id)
-{
-	uint32		low = 0;
-	uint32		high = group->n_rollouts;
-
-	while (low < high)
-	{
-		uint32		middle = low + (high - low) / 2;
-
-		if (group->rollout_id[middle] < rollout_id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < group->n_rollouts && group->rollout_id[low] == rollout_id ? (int64) low : -1;
-}
-
-int64
 find_step(const GroupColumns *group, uint32 rollout, int32 step_no)
 {
 	uint32		low = group->first_step[rollout];
