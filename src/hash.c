@@ -26,7 +26,6 @@ PG_FUNCTION_INFO_V1(stepadv_signature_hash_bytea);
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_jsonb);
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_uuid);
 
-/* A text is hashed as UTF-8, so that databases of any encoding agree. */
 int64
 hash_of_text(const char *bytes, int length)
 {

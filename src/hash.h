@@ -23,6 +23,9 @@ hash_bytes_64(const void *bytes, size_t length)
 	return (int64) XXH3_64bits(bytes, length);
 }
 
+/* signature_hash(text): hashed as UTF-8, so that databases of any encoding agree. */
+extern int64 hash_of_text(const char *bytes, int length);
+
 /* A chain link: the hash of a number on top of a hash. */
 static inline int64
 hash_int64_onto(int64 number, int64 seed)

@@ -8,9 +8,6 @@
 
 #include "utils/jsonb.h"
 
-/* signature_hash(text) */
-extern int64 hash_of_text(const char *bytes, int length);
-
 /* signature_hash(jsonb_build_array(tool, args)); args may be NULL, for SQL's. */
 extern int64 hash_of_tool_call(const char *tool, int tool_length, Jsonb *args);
 

@@ -99,20 +99,6 @@ record_make(MemoryContext context, FlagMode flags, bool views_by_bucket)
 	return record;
 }
 
-/* Hashed as UTF-8, as signature_hash does. */
-static uint64
-hash_of_text(const char *text, int length)
-{
-	if (GetDatabaseEncoding() != PG_UTF8)
-	{
-		char	   *utf8 = pg_server_to_any(text, length, PG_UTF8);
-
-		if (utf8 != text)
-			return (uint64) hash_bytes_64(utf8, strlen(utf8));
-	}
-	return (uint64) hash_bytes_64(text, length);
-}
-
 static uint64
 flag_hash(Record *record, const Atom *atom)
 {
