@@ -220,9 +220,8 @@ DECLARE
 	keys text;
 	digest text;
 BEGIN
-	IF NOT (a).view_kinds && '{groups_over_time,progress_over_time,advantage_over_time,advantage_by_group,
-		advantage_histogram,signs,disagreement_by_group,behaviour,behaviour_advantage,shape_over_time,
-		success_by_horizon,pass_at_k,flaky}'
+	IF NOT (a).view_kinds && ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.reader IS NOT NULL
+		OR v.suffix IN ('groups_over_time', 'progress_over_time', 'pass_at_k', 'flaky'))
 	THEN
 		RETURN;
 	END IF;
