@@ -235,6 +235,7 @@ require_fresh(ReadView *known)
 	if (SPI_execute_with_args("SELECT problem, hint, empty FROM stepadv_internal.staleness_for_readers($1)",
 							  1, &type, &view, NULL, true, 0) != SPI_OK_SELECT || SPI_processed == 0)
 		elog(ERROR, "stepadv_internal.staleness_for_readers failed");
+	known->empty = NIL;
 	old = MemoryContextSwitchTo(known->context);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
