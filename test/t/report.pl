@@ -208,20 +208,46 @@ $browser->press('/');
 ok(until_true('document.activeElement?.type === "search"'), '/ leads to search');
 
 # What every page must hold ---------------------------------------------------------
-my $contrast = q{(() => {
+# What both measures of contrast need: colours, and what is below a text.
+my $colours = q{
 	const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 	const rgb = (c) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
 	const light = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
-	const back = (e) => { const layers = []; for (; e; e = e.parentElement) layers.unshift(rgb(getComputedStyle(e).backgroundColor));
-		return layers.reduce((under, [r, g, b, a]) => [r, g, b].map((v, i) => v * a / 255 + under[i] * (1 - a / 255)), rgb(getComputedStyle(document.body).backgroundColor).slice(0, 3)); };
+	const over = (layers) => layers.reduce((under, [r, g, b, a]) => [r, g, b].map((v, i) => v * a / 255 + under[i] * (1 - a / 255)), rgb(getComputedStyle(document.body).backgroundColor).slice(0, 3));
+	const ratio = (text, layers) => { const [a, b] = [light(rgb(text)), light(over(layers))].sort((x, y) => y - x); return (a + .05) / (b + .05); };
 	const bad = new Set();
+};
+my $contrast = '(() => {' . $colours . q{
+	const back = (e) => { const layers = []; for (; e; e = e.parentElement) layers.unshift(rgb(getComputedStyle(e).backgroundColor)); return layers; };
 	for (const e of document.querySelectorAll("main *")) {
 		if (!e.checkVisibility() || e.closest("svg") || ![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
-		const [a, b] = [light(rgb(getComputedStyle(e).color)), light(back(e))].sort((x, y) => y - x);
-		if ((a + .05) / (b + .05) < 4.5) bad.add(`${e.tagName}.${e.className} ${((a + .05) / (b + .05)).toFixed(2)}`);
+		const contrast = ratio(getComputedStyle(e).color, back(e));
+		if (contrast < 4.5) bad.add(`${e.tagName}.${e.className} ${contrast.toFixed(2)}`);
 	}
 	return [...bad].slice(0, 5).join(", ");
-})()};
+} . '})()';
+# In pictures a text lies over whatever was drawn at its middle before it.
+my $picture_contrast = '(() => {' . $colours . q{
+	let n = 0;
+	for (const text of document.querySelectorAll("main svg text")) {
+		if (!text.checkVisibility() || !text.textContent.trim()) continue;
+		text.scrollIntoView({ block: "center" });
+		const box = text.getBoundingClientRect();
+		const drawn = document.elementsFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+		if (!drawn.includes(text)) continue;
+		n++;
+		const layers = drawn.slice(drawn.indexOf(text) + 1).filter((e) => !(e instanceof SVGTextContentElement)).map((e) => {
+			const style = getComputedStyle(e);
+			if (!(e instanceof SVGGeometryElement)) return rgb(style.backgroundColor);
+			const fill = [...rgb(style.fill === "none" ? "transparent" : style.fill)];
+			fill[3] *= style.fillOpacity * style.opacity;
+			return fill;
+		}).reverse();
+		const contrast = ratio(getComputedStyle(text).fill, layers);
+		if (contrast < 4.5) bad.add(`${text.textContent} ${contrast.toFixed(2)}`);
+	}
+	return `${n}|${[...bad].slice(0, 5).join(", ")}`;
+} . '})()';
 my (@wide, @pale, @said);
 my ($bad) = grep { defined } map { visit(''); $browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")].find((a) => a.textContent.includes("<script>"))?.hash}) } 1;
 foreach my $page ('', "#group/$first?rollout=0&step=0", $bad, '#failures', '#search?text=onerror', '#glossary')
@@ -240,6 +266,21 @@ foreach my $page ('', "#group/$first?rollout=0&step=0", $bad, '#failures', '#sea
 		}
 	}
 }
+my $n_texts = 0;
+foreach my $view ('', 'methods', 'tree', 'graph')
+{
+	visit($view ? "#group/$first" : '');
+	$browser->evaluate(qq{[...document.querySelectorAll("[role=tab]")].find((b) => b.textContent === "$view").click()}) if $view;
+	until_true('document.querySelectorAll("main svg text").length > 0');
+	foreach my $scheme ('light', 'dark')
+	{
+		$browser->look(1440, $scheme);
+		my ($n, $found) = split /\|/, $browser->evaluate($picture_contrast), 2;
+		$n_texts += $n;
+		push @pale, "picture of $view $scheme: $found" if $found;
+	}
+}
+cmp_ok($n_texts, '>', 50, 'texts of pictures are measured');
 visit("#group/$first?rollout=0&step=0", 1000, 'light', 'print');
 push @wide, 'printed' if $browser->evaluate('document.documentElement.scrollWidth') > 1000
 	|| $browser->evaluate('document.querySelector("aside.step").getBoundingClientRect().top < document.querySelector(".side-by-side").getBoundingClientRect().bottom');
