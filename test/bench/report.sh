@@ -23,22 +23,26 @@ report_once()
 	shift
 	rm -rf "$work/report"
 	started=$(date +%s%N)
-	PGOPTIONS= /usr/bin/python3 "$top/client/bin/stepadv" report --schema report_bench --prefix steps -o "$work/report" "$@" >/dev/null || exit 2
+	PGOPTIONS= /usr/bin/python3 -c 'import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1000)
+sys.exit(status)' /usr/bin/python3 "$top/client/bin/stepadv" report --schema report_bench --prefix steps -o "$work/report" "$@" >"$work/report.mb" || exit 2
 	times_min[$label]=$(awk -v a="$started" -v b="$(date +%s%N)" 'BEGIN { print (b - a) / 1e6 }')
 	times_median[$label]=${times_min[$label]}
 }
 
 size_of() { cat "$@" | wc -c | awk '{ printf "%d", $1 / 1000 }'; }
 sh "$top/test/harness/viewer.sh"
-heading "**A folder of pages**, each made once; goals: 10 s for the index, 20 s with 50 pages, 2 MB a page:"
+heading "**A folder of pages**, each made once; goals: 10 s for the index, 20 s with 50 pages, 2 MB a page, 300 MB of memory:"
 report_once report_index --groups 0 --steps 0
-row "the index alone, $(size_of "$work/report/data/index.js") kB $(verdict "$(size_of "$work/report/data/index.js")" '<=' 2000)" report_index "$(verdict "${times_median[report_index]}" '<=' 10000)"
+memory() { echo "$(cat "$work/report.mb") MB of memory $(verdict "$(cat "$work/report.mb")" '<=' 300)"; }
+row "the index alone, $(size_of "$work/report/data/index.js") kB $(verdict "$(size_of "$work/report/data/index.js")" '<=' 2000), $(memory)" report_index "$(verdict "${times_median[report_index]}" '<=' 10000)"
 report_once report_50 --steps 0
-row "with its 50 pages, $(($(size_of "$work"/report/data/group-*.js) / 50)) kB each" report_50 "$(verdict "${times_median[report_50]}" '<=' 20000)"
+row "with its 50 pages, $(($(size_of "$work"/report/data/group-*.js) / 50)) kB each, $(memory)" report_50 "$(verdict "${times_median[report_50]}" '<=' 20000)"
 report_once report_search
-row 'with a search of 200,000 steps' report_search ''
+row "with a search of 200,000 steps, $(memory)" report_search ''
 report_once report_large --steps 1000000
-row 'with a search of a million steps' report_large ''
+row "with a search of a million steps, $(memory)" report_large ''
 heading '**In a browser**, of the last folder, processor time of the page; goals: a page of a group and a search in 1 s, 60 frames a second:'
 while IFS=$'\t' read -r label goal text; do
 	times_min[$label]=$(awk -F '\t' -v label="$label" '$1 == label { print $2 }' "$work/report.times")
