@@ -39,27 +39,18 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.view_options(stepadv_internal.attached, text) IS
 'part of attach: the options of a view that a builder makes, checked against its parameters';
 
--- The methods with an advantage per step, in the order of attach's list.  The extension's from place
--- 200 on are not among them, unless as instances or where a view's option names them: pairs grow with
--- the square of the methods, and so would what every view of all of them costs, and what is kept.
+-- The methods with an advantage per step, in the order of attach's list.
 CREATE FUNCTION stepadv_internal.advantage_methods(made stepadv_internal.made_method[])
 	RETURNS SETOF stepadv_internal.made_method
-LANGUAGE plpgsql STABLE
+LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-BEGIN
-	RETURN QUERY
-	SELECT m.* FROM unnest(made) m
-	WHERE '{step_no,advantage}' <@ m.results AND NOT EXISTS (SELECT FROM stepadv_internal.methods o
-		WHERE o.method = m.method AND o.place >= 200)
-	ORDER BY m.number;
-END
+	SELECT m.* FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS
-'part of attach: the methods that give an advantage per step, for the views of several of them: all but the '
-'extension''s own from place 200 on';
+'part of attach: the methods that give an advantage per step, for the views of several of them';
 
--- Those that the option "methods" of a view names, from whatever place, or all.
+-- Those that the option "methods" of a view names, or all.
 CREATE FUNCTION stepadv_internal.chosen_methods(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	suffix text) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE plpgsql STABLE
@@ -67,10 +58,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, suffix);
-	methods CONSTANT text[] := ARRAY(SELECT m.method FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results
-		ORDER BY m.number);
-	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'),
-		ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m));
+	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m);
+	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), methods);
 	unknown text;
 BEGIN
 	SELECT w INTO unknown FROM unnest(wanted) w WHERE w <> ALL (methods) LIMIT 1;

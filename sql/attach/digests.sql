@@ -46,22 +46,18 @@ COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attache
 'part of attach: the relation g, a row per group and divisions, of what is kept where that is the same';
 
 -- What a history says of a group's steps changes with other groups: such methods are in no digest.
-CREATE FUNCTION stepadv_internal.methods_by_group(a stepadv_internal.attached, made stepadv_internal.made_method[])
+CREATE FUNCTION stepadv_internal.methods_by_group(made stepadv_internal.made_method[])
 	RETURNS stepadv_internal.made_method[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT ARRAY(SELECT m FROM unnest(made) m
-		WHERE (m.method IN (SELECT o.method FROM stepadv_internal.advantage_methods(made) o)
-				OR m.method = ANY (regexp_split_to_array(btrim(stepadv_internal.view_options(a, 'compare'::text)
-					->> 'methods'),
-					'\s*,\s*')))
-			AND NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method,
-				m.settings) IS NOT NULL)
+	SELECT ARRAY(SELECT m FROM stepadv_internal.advantage_methods(made) m
+		WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method,
+			m.settings) IS NOT NULL)
 		ORDER BY m.number)
 $$;
-COMMENT ON FUNCTION stepadv_internal.methods_by_group(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: all methods, and those that _compare names, that see nothing but the group';
+COMMENT ON FUNCTION stepadv_internal.methods_by_group(stepadv_internal.made_method[]) IS
+'part of attach: the methods that see nothing but the group';
 
 -- The advantages of a group g by all methods as m.advantages, what feeds them, and their names.
 CREATE FUNCTION stepadv_internal.digest_methods(a stepadv_internal.attached, made stepadv_internal.made_method[],
@@ -70,7 +66,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	own CONSTANT stepadv_internal.made_method[] := stepadv_internal.methods_by_group(a, made);
+	own CONSTANT stepadv_internal.made_method[] := stepadv_internal.methods_by_group(made);
 	whole stepadv_internal.attached := a;
 	source record;
 BEGIN

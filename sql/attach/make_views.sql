@@ -156,7 +156,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	n_methods CONSTANT integer := CASE WHEN (v).of_digest IS NOT NULL
-		THEN cardinality(stepadv_internal.methods_by_group(a, made))
+		THEN cardinality(stepadv_internal.methods_by_group(made))
 		ELSE (SELECT count(*) FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results) END;
 	roles CONSTANT text[] := stepadv_internal.available_roles(a) || ARRAY(SELECT substr(c.attname, 9)
 		FROM pg_attribute c WHERE c.attrelid = (a).shown AND c.attname LIKE 'stepadv\_%');

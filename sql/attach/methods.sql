@@ -35,6 +35,7 @@ FROM (VALUES
 	('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step', 50, false),
 	('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 60, true),
 	('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 70, false),
+	('igpo', 'igpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 75, false),
 	('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step', 80, true),
 	('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step', 90, true),
 	('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL,
@@ -51,14 +52,7 @@ FROM (VALUES
 	('batch_td', 'batch_td', '{reward,state,action}', '{coarse_state,logp}', NULL,
 		'a row per step, for states that hide nothing (see state_check; else history_td, hgpo or gigpo)', 175, true),
 	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc',
-		'a row per edge of the rollout tree, with an example step', 180, false),
-	-- From 200 on: each has a view of its own, and is in those of several methods as an instance.
-	('igpo', 'igpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 220, false),
-	('pure', 'pure', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230, false),
-	('bi_level_gae', 'bi_level_gae', '{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240, false),
-	('hcapo', 'hcapo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 270, false),
-	('empg', 'empg', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 280, false),
-	('adca_grpo', 'adca_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 290, false)
+		'a row per edge of the rollout tree, with an example step', 180, false)
 ) AS v(method, function, requires, uses, options_of, shape, place, by_default)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;

@@ -34,3 +34,13 @@ COMMENT ON FUNCTION stepadv.gae(stepadv.rollout_group, float8, float8, boolean) 
 'GAE over the steps of each rollout (StepPO, PPO): td_error = r + gamma V'' - V with V'' = 0 after the last step, '
 'advantage = td_error + gamma lambda advantage'', return = advantage + value; masked: steps whose action is NULL are '
 'observations, skipped without discount; error on a NULL value';
+
+CREATE FUNCTION stepadv.igpo(rollouts stepadv.rollout_group, gamma float8 DEFAULT 1.0, pool text DEFAULT 'joint',
+	normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, normalised_reward float8, advantage float8)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
+AS 'MODULE_PATHNAME', 'stepadv_igpo';
+COMMENT ON FUNCTION stepadv.igpo(stepadv.rollout_group, float8, text, text, float8) IS
+'IGPO (Wang et al. 2025, arXiv 2510.14967): turn_reward of all steps but the last, and the return for the last step, '
+'normalized over the group together (pool ''joint'') or separately (''separate''), then summed with discount gamma; '
+'NULL for rollouts that are not judged';

@@ -28,7 +28,7 @@ long_tests='equivalence instances over_time attach compare methods upkeep ddl gr
 # and `make check-all` (ALL=1) runs them all.  Rights, numbers, docs and the client are in every run.
 seed=${SEED:-$(date +%s)}
 drawn_tests='equivalence instances over_time compare methods upkeep upkeep_more upkeep_without_triggers group_fold problems
-	curation attach_catalog by_turn behaviour credit_check cluster simulator progress_simulator decisions more_methods
+	curation attach_catalog by_turn behaviour credit_check cluster simulator progress_simulator decisions
 	history_views tables ddl parallel_fold stored_rows resample panels identity progress_sparse truncated'
 drawn_specs='upkeep_refresh upkeep_writers'
 drawn_taps='upkeep renamed pg_upgrade upgrade cancel_crash long_work dump_restore shared_fold upkeep_applied standby foreign'

@@ -124,13 +124,13 @@ SELECT n_views > 30 AS all_views, n_failed, first_error FROM bad.read_all('steps
 
 -- Rollouts with a defect that matters to all methods, or to those that read a column; by hand.
 CREATE TABLE bad.broken (task text, run text, methods text[]);
-INSERT INTO bad.broken SELECT 'task ' || t, 'run ' || r, '{grpo,rloo,mt_grpo,mt_rloo,gae,gigpo,graphgpo,hgpo,tempo,rtmc,batch_td,history_td}' FROM (VALUES (1, 2), (1, 3), (4, 1), (4, 2), (4, 3), (5, 3)) b(t, r);
+INSERT INTO bad.broken SELECT 'task ' || t, 'run ' || r, '{grpo,rloo,mt_grpo,mt_rloo,igpo,gae,gigpo,graphgpo,hgpo,tempo,rtmc,batch_td,history_td}' FROM (VALUES (1, 2), (1, 3), (4, 1), (4, 2), (4, 3), (5, 3)) b(t, r);
 INSERT INTO bad.broken VALUES ('task 2', 'run 1', '{gae}'), ('task 2', 'run 2', '{gae}'), ('task 2', 'run 3', '{gae}'),
-	('task 3', 'run 1', '{mt_grpo,mt_rloo}'), ('task 9', 'run 1', '{graphgpo}'), ('task 9', 'run 2', '{graphgpo}');
+	('task 3', 'run 1', '{mt_grpo,mt_rloo,igpo}'), ('task 9', 'run 1', '{graphgpo}'), ('task 9', 'run 2', '{graphgpo}');
 CREATE FUNCTION bad.methods(prefix text) RETURNS TABLE (task text, run text, n bigint, method text, advantage float8) LANGUAGE plpgsql AS $$
 DECLARE m text;
 BEGIN
-	FOREACH m IN ARRAY '{grpo,rloo,mt_grpo,mt_rloo,gae,gigpo,graphgpo,hgpo,tempo,rtmc,batch_td,history_td}'::text[] LOOP
+	FOREACH m IN ARRAY '{grpo,rloo,mt_grpo,mt_rloo,igpo,gae,gigpo,graphgpo,hgpo,tempo,rtmc,batch_td,history_td}'::text[] LOOP
 		RETURN QUERY EXECUTE format('SELECT a.task, a.rollout_id, row_number() OVER (PARTITION BY a.task, a.rollout_id ORDER BY a.step_no), %L::text, a.advantage FROM bad.%I a', m, prefix || '_' || m);
 	END LOOP;
 END $$;
@@ -144,7 +144,7 @@ WITH g AS (SELECT task, stepadv.rollout_agg(id, stepadv.signature_hash(run), CAS
 SELECT g.task, r.run, row_number() OVER (PARTITION BY g.task, r.run, a.method ORDER BY a.step_no) AS n, a.method, a.advantage
 FROM g CROSS JOIN LATERAL (
 	SELECT 'grpo', rollout_id, step_no, advantage FROM stepadv.grpo(g.rollouts) UNION ALL SELECT 'rloo', rollout_id, step_no, advantage FROM stepadv.rloo(g.rollouts)
-	UNION ALL SELECT 'mt_grpo', rollout_id, step_no, advantage FROM stepadv.mt_grpo(g.rollouts) UNION ALL SELECT 'mt_rloo', rollout_id, step_no, advantage FROM stepadv.mt_rloo(g.rollouts)
+	UNION ALL SELECT 'mt_grpo', rollout_id, step_no, advantage FROM stepadv.mt_grpo(g.rollouts) UNION ALL SELECT 'mt_rloo', rollout_id, step_no, advantage FROM stepadv.mt_rloo(g.rollouts) UNION ALL SELECT 'igpo', rollout_id, step_no, advantage FROM stepadv.igpo(g.rollouts)
 	UNION ALL SELECT 'gae', rollout_id, step_no, advantage FROM stepadv.gae(g.rollouts) UNION ALL SELECT 'gigpo', rollout_id, step_no, advantage FROM stepadv.gigpo(g.rollouts)
 	UNION ALL SELECT 'graphgpo', rollout_id, step_no, advantage FROM stepadv.graphgpo(g.rollouts) UNION ALL SELECT 'hgpo', rollout_id, step_no, advantage FROM stepadv.hgpo(g.rollouts)
 	UNION ALL SELECT 'tempo', rollout_id, step_no, advantage FROM stepadv.tempo(g.rollouts) UNION ALL SELECT 'rtmc', rollout_id, step_no, advantage FROM stepadv.rtmc(g.rollouts)
@@ -168,7 +168,7 @@ CREATE TEMP TABLE other_clean AS SELECT s.* FROM said_of_clean s WHERE NOT EXIST
 SELECT task, count(*) FROM other_said GROUP BY 1 ORDER BY 1;
 -- _compare and _advantages say the same as the methods' own views, whichever columns they read together.
 CREATE TEMP TABLE compared AS SELECT c.task, c.rollout_id AS run, row_number() OVER (PARTITION BY c.task, c.rollout_id, m.method ORDER BY c.step_no) AS n, m.method, m.advantage
-FROM bad.steps_compare c CROSS JOIN LATERAL (VALUES ('grpo', c.grpo), ('rloo', rloo), ('mt_grpo', mt_grpo), ('mt_rloo', mt_rloo), ('gae', gae), ('gigpo', gigpo), ('graphgpo', graphgpo), ('hgpo', hgpo), ('tempo', tempo), ('rtmc', rtmc), ('batch_td', batch_td), ('history_td', history_td)) m(method, advantage);
+FROM bad.steps_compare c CROSS JOIN LATERAL (VALUES ('grpo', c.grpo), ('rloo', rloo), ('mt_grpo', mt_grpo), ('mt_rloo', mt_rloo), ('igpo', igpo), ('gae', gae), ('gigpo', gigpo), ('graphgpo', graphgpo), ('hgpo', hgpo), ('tempo', tempo), ('rtmc', rtmc), ('batch_td', batch_td), ('history_td', history_td)) m(method, advantage);
 (SELECT task, run, n, method, advantage FROM said EXCEPT ALL TABLE compared) UNION ALL (TABLE compared EXCEPT ALL SELECT task, run, n, method, advantage FROM said);
 SELECT count(*), count(a.advantage), count(*) FILTER (WHERE a.advantage IS DISTINCT FROM s.advantage) AS otherwise
 FROM (SELECT *, row_number() OVER (PARTITION BY task, rollout_id, method ORDER BY step_no) AS no FROM bad.steps_advantages) a FULL JOIN said s ON (s.task, s.run, s.n, s.method) = (a.task, a.rollout_id, a.no, a.method);
