@@ -36,6 +36,9 @@ SELECT group_id, n_rollouts, n_judged, n_steps, mean_return, uniform FROM tab_ou
 -- Columns of the step and of its rollout stand beside the advantage.
 SELECT step_id = (SELECT s.step_id FROM tab_outcome.steps s WHERE s.observation = 'r1 s0') AS step_id_is_the_tables, model, outcome, metadata, rollout_metadata
 FROM tab_outcome.steps_rtmc WHERE rollout_id = 'r1' AND step_no = 0;
+-- Numbers that are given twice: a step is shown beside its own columns, observations being 'r1 s5' or 'n s0'.
+UPDATE tab_sum.steps SET step_id = 1;
+SELECT count(*), count(*) FILTER (WHERE observation ~ format('^%s.* s%s$', left(rollout_id, 1), step_no)) AS own FROM tab_sum.steps_rtmc WHERE group_id = 'g';
 -- The tree: r1 takes action 1 in state 1, a step before the last (0.99), and in state 2 (1); r2 action 2 in state 1 (0).
 SELECT state, action, visits, successes, q, observation, base_state FROM tab_outcome.steps_rtmc_tree WHERE group_id = 'g' ORDER BY 1, 2;
 -- The value feeds any function of the group. Success is given for r1 (yes) and r2 (no); 'no step' has 0.5 > 0: 2 of 3.
@@ -199,6 +202,7 @@ SELECT stepadv.unmaintain('tab_run.rollout_rows');
 -- All of the group's columns go to an index, and each of them alone.
 SELECT c.condition, s.sequential FROM unnest(ARRAY['run_id = ''seed 1'' AND policy_version = ''v1'' AND task_id = ''door''', 'task_id = ''door''', 'run_id = ''seed 1''', 'policy_version = ''v1''']) c(condition),
 	pg_temp.scans('SELECT step_no, advantage FROM tab_run.steps_rtmc WHERE ' || c.condition) s;
+SELECT sequential FROM pg_temp.scans('SELECT * FROM tab_run.steps WHERE step_id = 3');
 -- Deleted with its steps, renamed with them, in any column of the group; in partitions up to 14 only within one.
 DELETE FROM tab_run.rollouts WHERE task_id = 'lone';
 SELECT count(*) AS left_over FROM tab_run.steps WHERE task_id = 'lone';
