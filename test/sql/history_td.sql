@@ -132,6 +132,7 @@ CREATE FUNCTION reference(gamma float8, k float8, prior float8, decay float8, re
 #variable_conflict use_column
 DECLARE
 	moved float8;
+	targets float8[];
 BEGIN
 	DROP TABLE IF EXISTS step;
 	CREATE TEMP TABLE step AS
@@ -148,14 +149,16 @@ BEGIN
 	UPDATE step s SET g = (SELECT sum(x.r * power(reference.gamma, x.no - s.no)) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout AND x.no >= s.no);
 	CREATE INDEX ON step (id);
 	LOOP
-		WITH start AS (SELECT task, sum(w * g) / sum(w) AS m FROM step WHERE no = 1 GROUP BY task),
-		coarse AS (SELECT task, seen, (sum(w * target) + reference.prior * m) / (sum(w) + reference.prior) AS v FROM step JOIN start USING (task) GROUP BY task, seen, m),
-		finer AS (SELECT s.task, fine, (sum(w * target) + reference.k * c.v) / (sum(w) + reference.k) AS v FROM step s JOIN coarse c USING (task, seen) GROUP BY s.task, fine, c.v),
-		again AS (SELECT id, target, r + reference.gamma * coalesce(lead(f.v) OVER (PARTITION BY s.task, rollout ORDER BY no), 0) AS t FROM step s JOIN finer f USING (task, fine)),
-		changed AS (UPDATE step SET target = t FROM again WHERE again.id = step.id RETURNING abs(again.t - again.target) AS by)
-		SELECT max(by) INTO moved FROM changed;
+		-- An array, since rows that a sweep replaces would stay in the table.
+		WITH now AS (SELECT s.*, coalesce(targets[row_number() OVER (ORDER BY id)], 0) AS t FROM step s),
+		start AS (SELECT task, sum(w * g) / sum(w) AS m FROM step WHERE no = 1 GROUP BY task),
+		coarse AS (SELECT task, seen, (sum(w * t) + reference.prior * m) / (sum(w) + reference.prior) AS v FROM now JOIN start USING (task) GROUP BY task, seen, m),
+		finer AS (SELECT s.task, fine, (sum(w * t) + reference.k * c.v) / (sum(w) + reference.k) AS v FROM now s JOIN coarse c USING (task, seen) GROUP BY s.task, fine, c.v),
+		again AS (SELECT id, s.t AS before, r + reference.gamma * coalesce(lead(f.v) OVER (PARTITION BY s.task, rollout ORDER BY no), 0) AS t FROM now s JOIN finer f USING (task, fine))
+		SELECT array_agg(t ORDER BY again.id), max(abs(t - before)) INTO targets, moved FROM again;
 		EXIT WHEN moved < 1e-14;
 	END LOOP;
+	UPDATE step s SET target = x.t FROM (SELECT y.id, targets[row_number() OVER (ORDER BY y.id)] AS t FROM step y) x WHERE x.id = s.id;
 	UPDATE step s SET target = s.target + reference.return_weight * power(reference.gamma, 5) * (x.g - x.target) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout AND x.no = s.no + 5;
 	RETURN QUERY
 	WITH start AS (SELECT task, sum(w * g) / sum(w) AS m, count(*) / sum((SELECT sum(reference.gamma ^ (2 * i)) FROM generate_series(0, (SELECT count(*) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout) - 1) i)) AS share FROM step s WHERE no = 1 GROUP BY task),
