@@ -34,6 +34,7 @@
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
@@ -90,6 +91,7 @@ typedef struct KeptPlan
 	}			of;
 	SPIPlanPtr	plan;
 	int			n_running;
+	BlockNumber n_blocks;		/* of the table when it was planned */
 } KeptPlan;
 
 static HTAB *plans = NULL;
@@ -229,6 +231,7 @@ plan_of(const TriggerData *data, const Tie *tie, Statement statement, Relation t
 	KeptPlan	wanted = {.of = {data->tg_trigger->tgoid, statement}};
 	bool		found;
 	KeptPlan	   *plan;
+	BlockNumber n_blocks;
 
 	if (plans == NULL)
 	{
@@ -237,11 +240,14 @@ plan_of(const TriggerData *data, const Tie *tie, Statement statement, Relation t
 		plans = hash_create("stepadv plans of rollout keys", 16, &control, HASH_ELEM | HASH_BLOBS);
 	}
 	plan = hash_search(plans, &wanted.of, HASH_ENTER, &found);
-	if (found && plan->plan != NULL && SPI_plan_is_valid(plan->plan))
+	/* For a few rows any index will do; the one chosen then may read all rows of a run when there are many. */
+	n_blocks = RelationGetNumberOfBlocks(table);
+	if (found && plan->plan != NULL && SPI_plan_is_valid(plan->plan) && n_blocks / 8 <= plan->n_blocks)
 		return plan;
 	if (found && plan->plan != NULL && plan->n_running == 0)
 		SPI_freeplan(plan->plan);
 	plan->plan = NULL;
+	plan->n_blocks = n_blocks;
 	plan->n_running = 0;
 	for (int i = 0; i < lengthof(types); i++)
 		types[i] = TEXTOID;

@@ -36,7 +36,11 @@ DROP TRIGGER "AA first" ON rk.steps;
 SELECT * FROM pg_temp.left_over();
 -- More rollouts than are remembered, their steps in turns.
 INSERT INTO rk.rollouts (task_id, rollout_id) SELECT 'many', i FROM generate_series(1, 3000) i;
+BEGIN;
 INSERT INTO rk.steps (task_id, rollout_id, step_no) SELECT 'many', i, s FROM generate_series(1, 2) s, generate_series(1, 3000) i;
+-- Each is found by the whole key, also in a session that began with a few rows.
+SELECT idx_tup_fetch BETWEEN 3000 AND 12000 AND seq_tup_read < 12000 AS by_key FROM pg_stat_xact_user_tables WHERE relid = 'rk.rollouts'::regclass;
+COMMIT;
 INSERT INTO rk.steps (task_id, rollout_id, step_no) SELECT 'many', i, s FROM generate_series(3, 4) s, generate_series(1, 3001) i;
 DELETE FROM rk.rollouts WHERE task_id = 'many';
 SELECT * FROM pg_temp.left_over();
