@@ -239,8 +239,6 @@ find_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, Estimates *e
 
 	Assert(estimator->columns[certain_column(estimator)].type == COLUMN_FLOAT8);
 
-	if (fcinfo->flinfo->fn_extra == NULL)
-		require_group_argument(fcinfo->flinfo);
 	read_parameters(fcinfo, 1, estimator->parameters, estimator->n_parameters, parameters);
 	if (PG_ARGISNULL(0))
 		return false;
@@ -279,9 +277,19 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	ResultColumn results[FIRST_ESTIMATE + MAX_RESULT_COLUMNS];
 	Estimates	estimates;
 	const GroupColumns *calls = &estimates.calls;
+	int			n_columns = FIRST_ESTIMATE + estimator->n_columns;
 	int64	   *rollout_id;
 	bool	   *nulls;
 
+	if (fcinfo->flinfo->fn_extra == NULL)
+		require_group_argument(fcinfo->flinfo);
+	/* Before anything is computed, so that what nobody asks for is not. */
+	results[0] = (ResultColumn) {"step_id", COLUMN_INT8};
+	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8};
+	results[2] = (ResultColumn) {"step_no", COLUMN_INT4};
+	for (int c = 0; c < estimator->n_columns; c++)
+		results[FIRST_ESTIMATE + c] = (ResultColumn) {estimator->columns[c].name, estimator->columns[c].type};
+	match_row_columns(fcinfo, n_columns, results);
 	if (!find_estimates(fcinfo, estimator, &estimates))
 		return return_no_rows(fcinfo);
 	if (estimates.unread)
@@ -297,12 +305,13 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 		if (nulls && estimates.unknown[r])
 			memset(nulls + calls->first_step[r], true, end - calls->first_step[r]);
 	}
-	results[0] = (ResultColumn) {"step_id", COLUMN_INT8, calls->step_id, NULL};
-	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8, rollout_id, NULL};
-	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
+	results[0].values = calls->step_id;
+	results[1].values = rollout_id;
+	results[2].values = calls->step_no;
 	for (int c = 0; c < estimator->n_columns; c++)
-		results[FIRST_ESTIMATE + c] = (ResultColumn) {
-			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, nulls
-		};
-	return return_rows(fcinfo, FIRST_ESTIMATE + estimator->n_columns, results, calls->n_steps);
+	{
+		results[FIRST_ESTIMATE + c].values = estimates.columns[c].number;
+		results[FIRST_ESTIMATE + c].nulls = nulls;
+	}
+	return return_rows(fcinfo, n_columns, results, calls->n_steps);
 }

@@ -227,22 +227,25 @@ type_of_column(ColumnType type)
 	return InvalidOid;			/* keep compiler quiet */
 }
 
+void
+match_row_columns(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns)
+{
+	Expected	expected[MAX_ROW_COLUMNS];
+
+	if (declaration_of(fcinfo->flinfo)->columns != NULL)
+		return;
+	for (int c = 0; c < n_columns; c++)
+		expected[c] = (Expected) {columns[c].name, type_of_column(columns[c].type)};
+	match_columns(fcinfo->flinfo, expected, n_columns);
+}
+
 /* The columns in the order in which SQL declares them. */
 static void
-order_columns(FmgrInfo *function, int n_columns, const ResultColumn *columns, ResultColumn *ordered)
+order_columns(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, ResultColumn *ordered)
 {
-	Declaration *declaration = declaration_of(function);
-
-	if (declaration->columns == NULL)
-	{
-		Expected	expected[MAX_ROW_COLUMNS];
-
-		for (int c = 0; c < n_columns; c++)
-			expected[c] = (Expected) {columns[c].name, type_of_column(columns[c].type)};
-		match_columns(function, expected, n_columns);
-	}
+	match_row_columns(fcinfo, n_columns, columns);
 	for (int c = 0; c < n_columns; c++)
-		ordered[declaration->columns[c]] = columns[c];
+		ordered[declaration_of(fcinfo->flinfo)->columns[c]] = columns[c];
 }
 
 Datum
@@ -252,7 +255,7 @@ return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns,
 	ResultColumn ordered[MAX_ROW_COLUMNS];
 
 	Assert(n_columns <= MAX_ROW_COLUMNS);
-	order_columns(fcinfo->flinfo, n_columns, columns, sink ? sink->columns : ordered);
+	order_columns(fcinfo, n_columns, columns, sink ? sink->columns : ordered);
 	if (sink == NULL)
 		store_rows(fcinfo, n_columns, ordered, n_rows);
 	else if (sink->n_columns != n_columns)

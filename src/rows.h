@@ -38,9 +38,12 @@ typedef struct ResultColumn
 extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 						 const ResultColumn *columns, uint64 n_rows);
 
+/* Of a function that is going to return these, of which names and types are known: where SQL declares them. */
+extern void match_row_columns(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns);
+
 /*
  * Does anybody read the column with this number, of those that return_rows gets?
- * As long as it has given no rows, yes.
+ * As long as they are not matched, and it has given no rows, yes.
  */
 extern bool column_is_asked(FunctionCallInfo fcinfo, int column);
 

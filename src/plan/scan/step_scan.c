@@ -30,6 +30,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "compat.h"
 #include EXPLAIN_PROPERTIES_HEADER
@@ -174,6 +175,31 @@ begin_columns(StepScanState *scan, const CustomScan *plan)
  */
 #define USUAL_SIZE ((Size) 4 * 1024 * 1024)
 
+/* So are they from one query to the next: of the last scan that ended well, for the next one that begins. */
+static MemoryContext spare_memory = NULL;
+
+static MemoryContext
+take_memory(MemoryContext parent)
+{
+	MemoryContext memory = spare_memory;
+
+	if (memory == NULL)
+		return create_keeping_context(parent, "step scan", USUAL_SIZE);
+	spare_memory = NULL;
+	MemoryContextSetParent(memory, parent);
+	return memory;
+}
+
+static void
+leave_memory(MemoryContext memory)
+{
+	MemoryContextReset(memory);
+	if (spare_memory != NULL)
+		MemoryContextDelete(memory);
+	else
+		MemoryContextSetParent(spare_memory = memory, TopMemoryContext);
+}
+
 static void
 begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 {
@@ -184,7 +210,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags & ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
 	begin_functions(scan, plan);
 	begin_columns(scan, plan);
-	scan->memory = create_keeping_context(estate->es_query_cxt, "step scan", USUAL_SIZE);
+	scan->memory = take_memory(estate->es_query_cxt);
 }
 
 /* ----------
@@ -287,7 +313,7 @@ execute_step_scan(CustomScanState *node)
 static void
 end_step_scan(CustomScanState *node)
 {
-	MemoryContextDelete(((StepScanState *) node)->memory);
+	leave_memory(((StepScanState *) node)->memory);
 	if (outerPlanState(node) != NULL)
 		ExecEndNode(outerPlanState(node));
 }
