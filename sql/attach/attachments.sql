@@ -124,20 +124,23 @@ COMMENT ON FUNCTION stepadv_internal.owns(regclass, boolean) IS
 'all, for what is then done as that role; false if it is gone';
 
 CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS SETOF stepadv_internal.attached
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH over_it AS (SELECT a.* FROM stepadv_internal.attachments(NULL::oid, own_attachments.source) a
-		WHERE own_attachments.source IS NOT NULL),
-	found AS (
-		SELECT * FROM over_it
-		UNION ALL
-		SELECT a.* FROM pg_class t, stepadv_internal.attachments(t.relowner, NULL::regclass) a
-		WHERE t.oid = own_attachments.source AND stepadv_internal.owns(t.oid::regclass, true) AND a.owner = t.relowner
-			AND NOT EXISTS (SELECT FROM over_it) AND stepadv_internal.reads(a.source, t.oid::regclass))
-	SELECT f.* FROM found f JOIN pg_class c ON c.oid = f.attachment
+DECLARE
+	found stepadv_internal.attached[] := ARRAY(SELECT a
+		FROM stepadv_internal.attachments(NULL::oid, own_attachments.source) a
+		WHERE own_attachments.source IS NOT NULL);
+BEGIN
+	IF cardinality(found) = 0 THEN
+		found := ARRAY(SELECT a FROM pg_class t, stepadv_internal.attachments(t.relowner, NULL::regclass) a
+			WHERE t.oid = own_attachments.source AND stepadv_internal.owns(t.oid::regclass, true)
+				AND a.owner = t.relowner AND stepadv_internal.reads(a.source, t.oid::regclass));
+	END IF;
+	RETURN QUERY SELECT f.* FROM unnest(found) f
 	WHERE own_attachments.prefix IS NULL OR f.prefix = own_attachments.prefix
-	ORDER BY (SELECT n.nspname FROM pg_namespace n WHERE n.oid = c.relnamespace), f.prefix, f.attachment
+	ORDER BY (SELECT c.relnamespace::regnamespace::text FROM pg_class c WHERE c.oid = f.attachment), f.prefix;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS
 'the attachments over a source, with a prefix if given, that the caller may change, or else those of its owner over a '

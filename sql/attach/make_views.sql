@@ -101,10 +101,14 @@ COMMENT ON FUNCTION stepadv_internal.create_adapter(text, text, text, text) IS
 'part of attach: creates an adapter; NULL for no query';
 
 CREATE FUNCTION stepadv_internal.known(attachment regclass) RETURNS stepadv_internal.attached
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment),
-	NULL::regclass) k WHERE k.attachment = known.attachment $$;
+AS $$
+BEGIN
+	RETURN (SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c
+		WHERE c.oid = known.attachment), NULL::regclass) k WHERE k.attachment = known.attachment);
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
 
 -- Which views are meant: names, 'default' and 'all', by the columns that there are.

@@ -8,16 +8,20 @@ CREATE FUNCTION stepadv_internal.catalog_of(extension text) RETURNS regclass
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	member_of CONSTANT oid := (SELECT e.oid FROM pg_extension e WHERE e.extname = catalog_of.extension);
 BEGIN
-	-- Asked for every view that is made: planned once a session.
+	-- Asked for every view that is made: planned once a session, and not at all where there is none.
+	IF member_of IS NULL THEN
+		RETURN NULL;
+	END IF;
 	RETURN (
 		SELECT c.oid::regclass
 		FROM (VALUES ('citus', 'pg_catalog', 'pg_dist_partition'),
 			('timescaledb', '_timescaledb_catalog', 'hypertable')) k(extension, schema, name)
 		JOIN pg_namespace n ON n.nspname = k.schema JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = k.name
 		JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
-			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-		JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = k.extension
+			AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = member_of AND d.deptype = 'e'
 		WHERE k.extension = catalog_of.extension);
 END
 $$;

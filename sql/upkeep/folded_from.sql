@@ -12,34 +12,37 @@ COMMENT ON FUNCTION stepadv_internal.read_below(regclass[]) IS
 'their definitions; changing: what does not give the same each time, in which view';
 
 -- The same with the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
--- here: as it is known in this database; anywhere: by names, which a dump takes to another.
+-- here: as it is known in this database.
 CREATE FUNCTION stepadv_internal.below(views regclass[], attachment regclass)
-RETURNS TABLE (kind text, object oid, here text, anywhere text)
-LANGUAGE sql STABLE
+RETURNS TABLE (kind text, object oid, here text, name text)
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT b.kind, b.object, concat_ws(' ', b.kind, b.definition), CASE b.kind
-			WHEN 'place' THEN ''
-			WHEN 'view' THEN pg_get_viewdef(b.object)
-			WHEN 'label' THEN concat_ws(' ', format_type(b.object, NULL), b.name)
-			WHEN 'function' THEN coalesce((SELECT ROW(g.aggtransfn, g.aggfinalfn, g.agginitval)::text
-				FROM pg_aggregate g WHERE g.aggfnoid = b.object), pg_get_functiondef(b.object))
-			ELSE stepadv_internal.relation_name(b.object::regclass) END
-	FROM stepadv_internal.read_below(array_remove(below.views, NULL)) b WHERE b.definition IS NOT NULL
-	UNION ALL
-	SELECT 'triggers', k.relation, concat_ws(' ', 'triggers', k.relation::oid,
-		md5(string_agg(concat_ws(' ', k.trigger, t.xmin), ', ' ORDER BY k.trigger, k.event))), ''
+BEGIN
+	RETURN QUERY SELECT b.kind, b.object, concat_ws(' ', b.kind, b.definition), b.name
+	FROM stepadv_internal.read_below(array_remove(below.views, NULL)) b WHERE b.definition IS NOT NULL;
+	RETURN QUERY SELECT 'triggers'::text, k.relation::oid, concat_ws(' ', 'triggers', k.relation::oid,
+		md5(string_agg(concat_ws(' ', k.trigger, t.xmin), ', ' ORDER BY k.trigger, k.event))), NULL::text
 	FROM stepadv_internal.kept_triggers(below.attachment) k JOIN pg_trigger t ON t.oid = k.trigger
-	GROUP BY k.relation
+	GROUP BY k.relation;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.below(regclass[], regclass) IS
 'what groups are folded from, and the triggers of the attachment, as folded_from notes it';
 
+-- anywhere: the same by names, which a dump takes to another database.
 CREATE FUNCTION stepadv_internal.folded_from(views regclass[], attachment regclass) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT jsonb_agg(jsonb_build_object('here', b.here, 'anywhere', md5(b.anywhere)))
+	SELECT jsonb_agg(jsonb_build_object('here', b.here, 'anywhere', md5(CASE b.kind
+		WHEN 'place' THEN ''
+		WHEN 'triggers' THEN ''
+		WHEN 'view' THEN pg_get_viewdef(b.object)
+		WHEN 'label' THEN concat_ws(' ', format_type(b.object, NULL), b.name)
+		WHEN 'function' THEN coalesce((SELECT ROW(g.aggtransfn, g.aggfinalfn, g.agginitval)::text
+			FROM pg_aggregate g WHERE g.aggfnoid = b.object), pg_get_functiondef(b.object))
+		ELSE stepadv_internal.relation_name(b.object::regclass) END)))
 	FROM stepadv_internal.below(folded_from.views, folded_from.attachment) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[], regclass) IS
@@ -133,26 +136,27 @@ COMMENT ON FUNCTION stepadv_internal.refuse_changing(regclass, regclass[]) IS
 
 -- What is there is noted before it is folded: what becomes another meanwhile is found later. Triggers come first: where
 -- a partition was empty, it still is when nobody can write into it unseen.
-CREATE FUNCTION stepadv_internal.must_fold_all(attachment regclass, is_asked boolean) RETURNS boolean
+CREATE FUNCTION stepadv_internal.must_fold_all(a stepadv_internal.attached, is_asked boolean) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	views CONSTANT regclass[] := ARRAY[(a).fresh, (a).fresh_digests];
-	noted jsonb := stepadv_internal.folded_from(views, attachment);
+	noted jsonb;
 	changes text[];
 	result boolean := is_asked;
 BEGIN
-	IF noted IS NOT DISTINCT FROM (a).folded_from AND NOT result THEN
+	IF NOT result AND ARRAY(SELECT b.here FROM stepadv_internal.below(views, (a).attachment) b ORDER BY b.here)
+		= ARRAY(SELECT n.e ->> 'here' AS here FROM jsonb_path_query((a).folded_from, 'lax $[*]') n(e) ORDER BY here)
+	THEN
 		RETURN false;
 	END IF;
 	PERFORM stepadv_internal.refuse_changing((a).source, views);
 	IF (a).watermark IS NULL THEN
-		PERFORM stepadv_internal.make_triggers(attachment);
+		PERFORM stepadv_internal.make_triggers((a).attachment);
 	END IF;
-	changes := ARRAY(SELECT * FROM stepadv_internal.changed_since(views, attachment, (a).folded_from));
-	noted := stepadv_internal.folded_from(views, attachment);
+	changes := ARRAY(SELECT * FROM stepadv_internal.changed_since(views, (a).attachment, (a).folded_from));
+	noted := stepadv_internal.folded_from(views, (a).attachment);
 	IF changes = '{NULL}' THEN
 		-- As it is by names, in a restored database.
 		result := result OR ARRAY(SELECT DISTINCT n.e ->> 'anywhere'
@@ -161,11 +165,11 @@ BEGIN
 	ELSE
 		result := result OR changes <> '{}';
 	END IF;
-	EXECUTE format('UPDATE %s SET folded_from = $1', stepadv_internal.relation_name(attachment)) USING noted;
+	EXECUTE format('UPDATE %s SET folded_from = $1', stepadv_internal.relation_name((a).attachment)) USING noted;
 	RETURN result;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.must_fold_all(regclass, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.must_fold_all(stepadv_internal.attached, boolean) IS
 'part of maintain and refresh: whether all groups are to be folded, as is asked or because what they were folded '
 'from is another now, which is noted; makes triggers that are missing';
 

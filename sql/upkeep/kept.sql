@@ -115,10 +115,11 @@ COMMENT ON FUNCTION stepadv_internal.tables_below(stepadv_internal.attached) IS
 -- A row trigger on a partition has no dependency of its own, but its parent's.
 CREATE FUNCTION stepadv_internal.kept_triggers(attachment regclass)
 RETURNS TABLE (relation regclass, trigger oid, event text, fires "char")
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE made AS (
+BEGIN
+	RETURN QUERY WITH RECURSIVE made AS (
 		SELECT t.oid, t.tgrelid, t.tgenabled, t.tgtype, t.tgfoid
 		FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
 		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass
@@ -132,7 +133,8 @@ AS $$
 	SELECT m.tgrelid::regclass, m.oid, e.event, m.tgenabled
 	FROM made m
 	JOIN (VALUES ('applied', 1), ('insert', 4), ('delete', 8), ('update', 16), ('truncate', 32)) e(event, bit)
-		ON m.tgtype & e.bit <> 0 AND (m.tgtype & 1 = 0 OR e.event = 'applied')
+		ON m.tgtype & e.bit <> 0 AND (m.tgtype & 1 = 0 OR e.event = 'applied');
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.kept_triggers(regclass) IS
 'the triggers that keep the groups of an attachment: on which table, for which event (applied: rows that logical '

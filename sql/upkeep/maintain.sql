@@ -66,6 +66,8 @@ SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	a stepadv_internal.attached := stepadv_internal.known(attachment);
+	-- From the triggers on, which it makes, no change is missed: that waits for writers.
+	fold_all CONSTANT boolean := stepadv_internal.must_fold_all(a, everything);
 	now timestamptz := clock_timestamp();
 	seen_until timestamptz;
 	n bigint;
@@ -90,7 +92,7 @@ BEGIN
 			WHERE p.database = current_database())) - (a).overlap;
 		PERFORM stepadv_internal.find_changed(attachment);
 	END IF;
-	n := stepadv_internal.fold_groups(attachment, everything);
+	n := stepadv_internal.fold_groups(attachment, fold_all);
 	IF (a).kept <> 'triggers' THEN
 		EXECUTE format('UPDATE %s SET as_of = $1, seen_until = $2', stepadv_internal.relation_name(attachment))
 			USING now, seen_until;
@@ -117,8 +119,7 @@ BEGIN
 	PERFORM stepadv_internal.refuse_texts(stepadv_internal.known(meant));
 	PERFORM stepadv_internal.make_kept(meant, maintain.how, maintain.watermark, maintain.overlap);
 	a := stepadv_internal.known(meant);
-	-- From the triggers on, which it makes, no change is missed: that waits for writers.
-	PERFORM stepadv_internal.bring_up(meant, stepadv_internal.must_fold_all(meant, true));
+	PERFORM stepadv_internal.bring_up(meant, true);
 	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.seen, a.digests));
 	PERFORM stepadv_internal.make_views(meant, NULL::text[]);
 	IF EXISTS (
@@ -226,11 +227,11 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
-	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	a stepadv_internal.attached;
 BEGIN
-	RETURN stepadv_internal.bring_up(refresh_kept_as_owner.attachment,
-		stepadv_internal.must_fold_all(refresh_kept_as_owner.attachment, everything));
+	RETURN stepadv_internal.bring_up(refresh_kept_as_owner.attachment, everything);
 EXCEPTION WHEN data_exception OR cardinality_violation THEN
+	a := stepadv_internal.known(refresh_kept_as_owner.attachment);
 	IF (a).changed IS NOT NULL THEN
 		-- The list of those that were found went with the rest.
 		IF (a).watermark IS NOT NULL THEN

@@ -159,17 +159,16 @@ oid_column(HeapTuple row, TupleDesc desc, int column)
 static bool
 read_attachment(Kept *kept)
 {
-	Oid			type = REGCLASSOID;
-	Datum		value = ObjectIdGetDatum(kept->attachment);
+	Oid			types[] = {REGCLASSOID, OIDOID};
+	Datum		values[] = {ObjectIdGetDatum(kept->attachment), ObjectIdGetDatum(relation_owner(kept->attachment))};
 	HeapTuple	row;
 	TupleDesc	desc;
 	char	   *how;
 
 	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.source, a.fresh_digests, a.made_digests, a.digests, a.seen"
-							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner, NULL::regclass) a"
-							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
+							  " FROM stepadv_internal.attachments($2, NULL::regclass) a WHERE a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
-							  1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
+							  2, types, values, NULL, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "the attachment cannot be read");
 	if (SPI_processed == 0)
 		return false;
