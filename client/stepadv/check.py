@@ -1,4 +1,4 @@
-"""stepadv check: what an attachment has, and what is wrong with it, by its public views."""
+"""stepadv check: the state of an attachment, and what is wrong with it, by its public views."""
 
 import argparse
 from collections.abc import Iterator
@@ -10,19 +10,20 @@ from psycopg import sql
 from stepadv import __version__, database
 from stepadv.text import Failed, count, nearest, safe
 
-HELP = "say what an attachment has, and what is wrong with it"
-DESCRIPTION = """Says of each of your attachments how many groups are judged and tell something, how many steps are in
-states that two rollouts share, which rows cannot be used, and whether what is kept is fresh.  Exit status: 0; 1 where
-a line begins with "!"; 2 where nothing could be checked."""
-MOST_PROBLEMS = 8  # kinds of them that are told
-# What is said, and whether that is wrong.
-Said = tuple[str, bool]
+HELP = "show the state of an attachment, and what is wrong with it"
+DESCRIPTION = """For each of your attachments, shows how many groups have verdicts and differ in them, how many steps
+share their state with another rollout, which rows cannot be used, and whether kept groups are fresh.  Exit status: 0;
+1 if a line begins with "!"; 2 if nothing could be checked."""
+MOST_PROBLEMS = 8  # kinds of them that are listed
+# A line, and whether something is wrong.
+Line = tuple[str, bool]
 GROUPS = """SELECT count(*), count(*) FILTER (WHERE n_judged > 0), count(*) FILTER (WHERE NOT uniform),
-coalesce(sum(n_steps), 0)::bigint, (sum(shared_step_share * n_steps) / nullif(sum(n_steps) FILTER (WHERE
-shared_step_share IS NOT NULL), 0))::float8"""
+    coalesce(sum(n_steps), 0)::bigint,
+    (sum(shared_step_share * n_steps) / nullif(sum(n_steps) FILTER (WHERE shared_step_share IS NOT NULL), 0))::float8"""
 ROLLOUTS = "SELECT count(*), count(*) FILTER (WHERE judged), count(*) FILTER (WHERE judged AND success)"
 ATTACHMENTS = """SELECT format('%s.%s', schema, prefix), prefix, source::oid, source::text, group_columns, views
     FROM stepadv.attachments()"""
+KEPT = "SELECT how, as_of, age, problem FROM stepadv.maintained() WHERE source = %s::oid::regclass AND prefix = %s"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,36 +31,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("attachment", nargs="*", metavar="SCHEMA.PREFIX", help=wanted)
 
 
-def of_groups(n: int, judged: int, told: int, steps: int, shared: float | None) -> Iterator[Said]:
+def of_groups(n: int, judged: int, informative: int, steps: int, shared: float | None) -> Iterator[Line]:
     if n == 0:
         yield "no groups", True
         return
-    yield f"{count(n, 'group')}, {judged} judged; {told} informative (rollouts ended differently)", False
-    if judged and not told:
-        yield "in every group all judged rollouts ended alike: no method prefers a step to another", True
+    yield f"{count(n, 'group')}, {judged} judged; {informative} informative (rollouts with different verdicts)", False
+    if judged and not informative:
+        yield "no group has rollouts with different verdicts: no method prefers a step to another", True
     if steps and shared is not None:
         yield f"{100 * shared:.0f} % of {count(steps, 'step')} in states that another rollout shares", False
         if shared < 0.02:
             yield "states are hardly shared: choose another state abstraction (docs/states.md)", True
 
 
-def of_rollouts(n: int, judged: int, successes: int) -> Iterator[Said]:
+def of_rollouts(n: int, judged: int, successes: int) -> Iterator[Line]:
     yield f"{count(n, 'rollout')}, {judged} judged, {successes} successful", False
     if n and not judged:
-        hint = "give rewards or outcomes (stepadv import --outcomes)"
-        yield f"no rollout is judged: no method says anything of a step; {hint}", True
+        yield "no rollout is judged: give rewards or outcomes (stepadv import --outcomes)", True
 
 
-def of_problems(rows: list[tuple[Any, ...]], view: str) -> Iterator[Said]:
+def of_problems(rows: list[tuple[Any, ...]], view: str) -> Iterator[Line]:
     for problem, effect, n, groups in rows[:MOST_PROBLEMS]:
         yield f"{count(n, 'row')} in {count(groups, 'group')}: {problem} ({effect})", True
     if len(rows) > MOST_PROBLEMS:
         yield f"and {count(len(rows) - MOST_PROBLEMS, 'kind')} more: {view}", True
     if not rows:
-        yield "no rows that cannot be used", False
+        yield "all rows can be used", False
 
 
-def of_kept(how: str, as_of: Any, age: Any, problem: str | None) -> Said:
+def of_kept(how: str, as_of: Any, age: Any, problem: str | None) -> Line:
     if problem is not None:
         return f"groups are kept by {how}: {problem}", True
     if how == "triggers":
@@ -70,61 +70,54 @@ def of_kept(how: str, as_of: Any, age: Any, problem: str | None) -> Said:
     return f"groups are kept by {how}, as of {as_of:%Y-%m-%d %H:%M:%S%z} ({ago} ago)", False
 
 
-def checked(
-    connection: psycopg.Connection[Any], source: str, keys: list[str], views: dict[str, str], kept: list[Any]
-) -> Iterator[Said]:
-    """All that is said of one attachment."""
+def checked(connection: psycopg.Connection[Any], about: tuple[Any, ...]) -> Iterator[Line]:
+    """Of one attachment."""
+    prefix, oid, source, keys, views = about
 
     def rows(query: str, kind: str, rest: str = "") -> list[tuple[Any, ...]]:
         return connection.execute(f"{query} FROM {views[kind]}{rest}").fetchall()
 
-    told = [of_kept(*row) for row in kept] or [("groups are folded when they are asked for", False)]
-    if any(is_wrong for _, is_wrong in told):
-        # Views over groups that are stale refuse to be read.
-        yield from told
-        return
-    if "groups" in views:
-        yield from of_groups(*rows(GROUPS, "groups")[0])
-    if "rollouts" in views:
-        yield from of_rollouts(*rows(ROLLOUTS, "rollouts")[0])
-    if "problems" in views:
-        group = sql.SQL(", ").join(map(sql.Identifier, keys)).as_string(connection)
-        query = f"SELECT problem, effect, sum(n_rows)::bigint, count(DISTINCT ({group}))"
-        # Rows that are compared with no other, or are read all the same, do no harm.
-        found = rows(query, "problems", " WHERE effect NOT LIKE 'nothing%' GROUP BY 1, 2 ORDER BY 3 DESC, 1")
-        yield from of_problems(found, views["problems"])
-    missing = [kind for kind in ("groups", "rollouts", "problems") if kind not in views]
-    if missing:
-        hint = f"stepadv.add_views('{source}', '{{{','.join(missing)}}}') makes the views"
-        yield f"not looked at: {', '.join(missing)}; {hint}", False
-    yield from told
+    kept = [of_kept(*row) for row in connection.execute(KEPT, (oid, prefix))]
+    # Views over groups that are stale refuse to be read.
+    if not any(is_wrong for _, is_wrong in kept):
+        if "groups" in views:
+            yield from of_groups(*rows(GROUPS, "groups")[0])
+        if "rollouts" in views:
+            yield from of_rollouts(*rows(ROLLOUTS, "rollouts")[0])
+        if "problems" in views:
+            group = sql.SQL(", ").join(map(sql.Identifier, keys)).as_string(connection)
+            query = f"SELECT problem, effect, sum(n_rows)::bigint, count(DISTINCT ({group}))"
+            # Problems without an effect do no harm.
+            found = rows(query, "problems", " WHERE effect NOT LIKE 'nothing%' GROUP BY 1, 2 ORDER BY 3 DESC, 1")
+            yield from of_problems(found, views["problems"])
+        missing = [kind for kind in ("groups", "rollouts", "problems") if kind not in views]
+        if missing:
+            hint = f"stepadv.add_views('{source}', '{{{','.join(missing)}}}') creates the views"
+            yield f"not checked: {', '.join(missing)}; {hint}", False
+    yield from kept or [("groups are folded when they are read", False)]
 
 
 def chosen(asked: list[str], names: list[str]) -> list[str]:
-    """Those that were asked for, or all."""
+    """The attachments that were named, or all."""
     for name in asked:
         if name not in names:
             near = nearest(name, names)
-            raise Failed(f"no attachment of yours is called {name}" + (f"; perhaps you meant {near}" if near else ""))
+            raise Failed(f"you have no attachment {name}" + (f"; perhaps you meant {near}" if near else ""))
     if not names:
-        raise Failed("there is no attachment of yours: SELECT stepadv.create_tables('rl'), or stepadv.attach(…)")
+        raise Failed("you have no attachment: SELECT stepadv.create_tables('rl'), or stepadv.attach(…)")
     return asked or names
 
 
 def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
-    """Exit status 1 where something is wrong.  That versions agree is checked before."""
+    """Exit status 1 if something is wrong."""
     n_wrong = 0
     try:
         database_name = database.value(connection, "SELECT current_database()")
-        print(safe(f"database {database_name}: stepadv {__version__}, as this program"))
-        known = {name: about for name, *about in connection.execute(ATTACHMENTS)}
-        query = "SELECT source::oid, prefix, how, as_of, age, problem FROM stepadv.maintained()"
-        kept = connection.execute(query).fetchall()
+        print(safe(f"database {database_name}: stepadv {__version__}, like this program"))
+        known = {name: tuple(about) for name, *about in connection.execute(ATTACHMENTS)}
         for name in chosen(options.attachment, list(known)):
-            prefix, oid, source, keys, views = known[name]
             print(safe(name))
-            of_it = [k[2:] for k in kept if k[:2] == (oid, prefix)]
-            for words, is_wrong in checked(connection, source, keys, views, of_it):
+            for words, is_wrong in checked(connection, known[name]):
                 n_wrong += is_wrong
                 print(safe(f"{'!' if is_wrong else ' '} {words}"))
     except psycopg.Error as error:

@@ -37,20 +37,20 @@ class CheckTest(Case):
         """what is there"""
         self.fill("CASE WHEN t = 1 THEN r - 1 ELSE 1 END")
         version = self.value("SELECT extversion FROM pg_extension WHERE extname = 'stepadv'")
-        self.assertEqual(self.check(0).out, f"""database {self.value("SELECT current_database()")}: stepadv {version}, as this program
+        self.assertEqual(self.check(0).out, f"""database {self.value("SELECT current_database()")}: stepadv {version}, like this program
 checked.steps
-  2 groups, 2 judged; 1 informative (rollouts ended differently)
+  2 groups, 2 judged; 1 informative (rollouts with different verdicts)
   50 % of 8 steps in states that another rollout shares
   4 rollouts, 4 judged, 3 successful
-  no rows that cannot be used
-  groups are folded when they are asked for
+  all rows can be used
+  groups are folded when they are read
 """)
 
     def test_nothing_to_learn(self) -> None:
         """nothing judged, nothing informative, nothing there"""
         self.assertIn("! no groups\n", self.check(1).out)
         self.fill("1")
-        self.assertIn("! in every group all judged rollouts ended alike", self.check(1).out)
+        self.assertIn("! no group has rollouts with different verdicts", self.check(1).out)
         self.connection.execute("UPDATE checked.rollouts SET outcome = NULL")
         self.assertIn("! no rollout is judged", self.check(1).out)
 
@@ -84,7 +84,7 @@ checked.steps
     def test_names(self) -> None:
         """attachments by their names, versions that differ"""
         said = self.stepadv("check", "checked.step")
-        self.assertEqual((said.status, said.err), (2, "stepadv check: no attachment of yours is called checked.step; perhaps you meant checked.steps\n"))
+        self.assertEqual((said.status, said.err), (2, "stepadv check: you have no attachment checked.step; perhaps you meant checked.steps\n"))
         before = database.__version__
         for version, hint in (("99.1", "ALTER EXTENSION stepadv UPDATE"), ("0.0.1", "install stepadv-client")):
             database.__version__ = version

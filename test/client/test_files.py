@@ -52,7 +52,7 @@ class Files(Case):
         self.assertEqual(self.value("SELECT action FROM t.steps WHERE task_id = 'p'"), "\\.")
         self.assertEqual(self.value("SELECT observation FROM t.steps WHERE action = 'click[Buy Now]'"), "\nShop\n\\.\n::\\.\n\n:")
         self.assertEqual(self.lines("SELECT task_id, rollout_id FROM t.rollouts WHERE metadata ->> 'environment' = 'e' ORDER BY task_id COLLATE \"C\""),
-                         "-t 'z'|-t 'z' / it's $(touch owned) \"x\";\n-- y\nlatiné|latiné / runs")
+                         "-t 'z'|-t 'z' / it's $(touch owned) \"x\";\n-- y\nlatin�|latin� / runs")
         self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts WHERE policy_version = '7' ORDER BY 1"), "verl--7:1\nverl--7:2\nverl--7:3")
         again = self.loaded(f"{self.folder}/all/.", f"{self.folder}/all/verl/../verl/7.jsonl.gz")
         self.assertEqual(again.count("rollouts_added", "steps_added", "steps_repeated"), "0 0 11")
@@ -81,7 +81,7 @@ class Files(Case):
         for words in (r"bad/2\.json: document 1: invalid JSON: it ends too early", r"bad/3\.json: document 1: invalid UTF-8 at byte \d+: c3 28",
                       r"bad/4\.jsonl: line 2: a control character \(byte 0\) in a string, which JSON does not allow; at the top: task_id, trial, "
                       r"reward, traj; -k loads the other 2\n", r"bad/5\.json: document 1: the document has no known format; at the top: some; --explain "
-                      r"shows[^\n]*-f names the format\n", r"bad/7\.json\.gz: gzip: unexpected end of file\n"):  # fmt: skip
+                      r"shows[^\n]*-f names the format\n", r"bad/7\.json\.gz: it cannot be unpacked: unexpected end of file\n"):  # fmt: skip
             self.assertRegex(said.err, words)
         said = self.refused("left out of it: ", "-k", self.folder / "bad")
         self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts ORDER BY 1"), "b-t0\nb-t3\nb-t5\nb-t8")
@@ -139,7 +139,7 @@ class Files(Case):
         self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts WHERE rollout_id IN ('t', 'u')"), "u", "-k leaves out the rollout that contradicts itself")
         self.loaded(self.write("first.jsonl", '{"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "a"}\n'))
         other = self.write("other.jsonl", '{"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "b"}\n')
-        self.refused(r"line 1: step 0 of rollout t of group t is not what the table has; .*--update replaces what the tables have, --retries last takes the newest\n$", other)
+        self.refused(r"line 1: step 0 of rollout t of group t differs from what was loaded before; .*--update replaces what the tables have, --retries last takes the newest\n$", other)
         self.loaded("--update", other)
         self.assertEqual(self.value("SELECT string_agg(action, ' ') FROM t.steps WHERE task_id = 't'"), "b")
         late = self.write("late.jsonl", '{"task_id": "t", "rollout_id": "t", "outcome": 0.75, "success": true}\n')
@@ -157,7 +157,7 @@ class Files(Case):
         self.assertEqual(said.count("rollouts_added", "rollouts_updated", "rollouts_repeated", "steps_added", "steps_repeated"), "0 1 1 1 1")
         words[1]["content"] = "another"
         self.write("g.json", json.dumps({"task_id": "g", "trial": 0, "reward": 1, "messages": words[:2]}))
-        self.refused(r"step 0 of rollout g-t0 of group g is not what the table has; .*--update replaces", path)
+        self.refused(r"step 0 of rollout g-t0 of group g differs from what was loaded before; .*--update replaces", path)
         self.assertEqual(self.rows(), "1|2")
         self.assertEqual(self.loaded("--update", path).count("rollouts_updated", "steps_added"), "1 1")
         self.assertEqual(self.lines("SELECT step_no, action FROM t.steps"), "0|another", "the steps that it lost are gone")
@@ -176,7 +176,7 @@ class Files(Case):
         self.connection.execute("DELETE FROM t.rollouts")
         self.loaded(many / "one")
         self.assertEqual(ids(), ["a--log:1"])
-        self.refused("the tables have it from another file of that name: in one call with that file it has an id of its own, and -r RUN tells them apart", many / "two/a")
+        self.refused("the tables have it from another file of that name: -r RUN tells them apart", many / "two/a")
         self.loaded(many)
         self.assertEqual(ids(), ["a--log:1", "b--log:1", "three/a--log:1", "two/a--log:1"], "it keeps its name")
 
@@ -204,11 +204,11 @@ class Files(Case):
         self.assertEqual(self.lines("SELECT run_id, policy_version, policy_step, task_id, rollout_id, success FROM t.rollouts"),
                          "seed '1' \\|v \"1\"|-12|o|o-t0|t")
         for given, meant in (("openai-chat", "openai_chat"), ("Inter", "intercode"), ("step", "steps")):
-            self.refused(f'^stepadv import: unknown format: {given}; perhaps you meant "{meant}"; there are openai_chat, ', "-f", given, half, status=2)
+            self.refused(f'^stepadv import: unknown format: {given}; perhaps you meant "{meant}"; formats are openai_chat, ', "-f", given, half, status=2)
         self.assertNotIn("perhaps", self.refused("unknown format: csv", "-f", "csv", half, status=2).err)
         for wrong in (["-a", "1; DROP"], ["-n", "1.5"], ["-n", "x"], ["-J", "0"], ["-J", "x"], ["-z"], ["--jobz"], [], ["-f", "paths"]):
             self.refused("", *wrong, half if wrong else "--preview", status=2)
-        self.refused(r"^stepadv import: cannot read \S*nowhere: it is not there$", self.folder / "nowhere")
+        self.refused(r"^stepadv import: cannot read \S*nowhere: it does not exist$", self.folder / "nowhere")
         os.mkdir(self.folder / "void")
         self.assertIn(f"no files to read: {self.folder}/void\n", self.refused("", self.folder / "void").out)
         hostile = self.write("esc\x1b]0;owned\x07.json", "{")
@@ -227,7 +227,7 @@ class Files(Case):
         self.refused("^standard input: document 1: ", "-", stdin=text[:50])
 
     def test_tables(self):
-        """tables grouped otherwise, with triggers, policies or columns of somebody's own"""
+        """tables grouped otherwise, with columns of the user's"""
         self.connection.execute("SELECT count(*) FROM stepadv.create_tables('g', partitions => 1, group_by => '{cohort,group_id}')")
         self.addCleanup(self.connection.execute, "DROP SCHEMA g CASCADE")
         path = self.write("g.jsonl", '{"group_id": "x", "rollout_id": "r", "step_no": 0, "action": "a", "cohort": "c1", "run_id": "u", "task_id": "k"}\n'
@@ -235,15 +235,6 @@ class Files(Case):
         self.assertRegex(self.load("-k", path, schema="g").err, "cohort must be given")
         said = self.lines("SELECT cohort, group_id, rollout_id, run_id, task_id FROM g.rollouts")
         self.assertEqual(said, "c1|x|r|u|k")
-        self.connection.execute("""CREATE ROLE author; GRANT USAGE ON SCHEMA g TO author; GRANT ALL ON ALL TABLES IN SCHEMA g TO author; GRANT ALL ON ALL SEQUENCES IN SCHEMA g TO author;
-            ALTER TABLE g.steps ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON g.steps USING (tool IS DISTINCT FROM 'secret')""")
-        self.addCleanup(self.connection.execute, "DROP OWNED BY author; DROP ROLE author")
-        path = self.write("h.jsonl", '{"group_id": "x", "rollout_id": "s", "step_no": 0, "action": "a", "cohort": "c1"}\n')
-        said = self.stepadv("import", "-d", "options='-c role=author'", "-s", "g", path)
-        self.assertEqual((said.status, said.count("steps_added")), (0, "1"), said.err)
-        path = self.write("h.jsonl", '{"group_id": "x", "rollout_id": "t", "step_no": 0, "action": "a", "tool": "secret", "cohort": "c1"}\n')
-        self.assertIn("violates row-level security", self.stepadv("import", "-d", "options='-c role=author'", "-s", "g", path).err)
-        self.assertEqual(self.value("SELECT count(*) FROM g.rollouts WHERE rollout_id = 't'"), 0, "nothing of it is there")
 
     def test_versions(self):
         """a database without the extension, or with another version of it"""
@@ -263,7 +254,7 @@ class Files(Case):
         """two files of one step say so"""
         for n, act in enumerate("ab"):
             self.write(f"r/{n}.jsonl", f'{{"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "{act}"}}\n')
-        said = self.refused(r"r/1\.jsonl: line 1: step 0 of rollout t of group t is not what the table has", self.folder / "r")
+        said = self.refused(r"r/1\.jsonl: line 1: step 0 of rollout t of group t differs from what was loaded before", self.folder / "r")
         self.assertEqual(said.count("contradictions"), "0")
 
 
@@ -336,7 +327,9 @@ class AtOnce(Case):
 
     def test_full(self):
         """no room for what waits on disk: it is said, and nothing is there"""
-        lines = (DATA / "otel/genai_lines.jsonl").read_bytes().splitlines(True) * 300
+        lines = (DATA / "otel/genai_lines.jsonl").read_bytes().splitlines(True)
+        # More than is held.
+        lines *= (6 << 20) // len(b"".join(lines))
         path = self.write("many.jsonl", b"".join(lines))
         for names, stdin, words in (([path], None, r"many\.jsonl: no room in TMPDIR for what waits until all of it is read: "),
                                     (["-"], open(path, "rb"), "^stepadv import: no room in TMPDIR for standard input: File too large$")):  # fmt: skip

@@ -13,8 +13,8 @@ from support import DATA
 from stepadv.importing.conversation import parse_arguments
 from stepadv.importing.files import File
 from stepadv.importing.format import Bad
+from stepadv.importing.formats import explain
 from stepadv.importing.load import Options, Reader
-from stepadv.importing.recognise import explain
 from stepadv.importing.rows import Settings, Shape, make_row
 from stepadv.importing.tally import Tally
 

@@ -169,7 +169,7 @@ class Runs(Case):
         table = self.write("verdicts.csv", "\ufeffInstance_ID,try,Resolved\na__a-1,1,TRUE\na__a-1,2,no\nb__b-22,1,1\n")
         said = self.load("--outcomes", table, self.folder / "r")
         self.assertEqual(said.status, 1)
-        self.assertEqual(said.err, "1 id of verdicts.csv is of no rollout:\n  b__b-22 / try 1 (the nearest: b__b-2 / try 1)\n")
+        self.assertEqual(said.err, "1 id of verdicts.csv matches no rollout:\n  b__b-22 / try 1 (the nearest: b__b-2 / try 1)\n")
         self.assertEqual(self.tries(said), "3 tries of 2 tasks, 2 judged (from verdicts.csv), 1 without a verdict: --outcomes")
         self.assertEqual(self.lines("SELECT rollout_id, success FROM t.rollouts ORDER BY 1"), "a__a-1 / try 1|t\na__a-1 / try 2|f\nb__b-2 / try 1|")
         for name, content in (("o.json", '{"b__b-2": 0.5}'), ("o.json", '[{"task_id": "b__b-2", "reward": 0.5}]'), ("o.jsonl", '{"rollout_id": "b__b-2 / try 1", "score": 0.5}\n'),
@@ -177,16 +177,16 @@ class Runs(Case):
             self.connection.execute("UPDATE t.rollouts SET outcome = NULL, success = NULL")
             said = self.loaded("--outcomes", self.write(name, content), self.folder / "r/run1")
             self.assertEqual(self.lines("SELECT outcome, success FROM t.rollouts WHERE task_id = 'b__b-2'"), "|f" if "_ids" in content else "0.5|f", content)
-        self.refused("^stepadv import: --outcomes: .*: there is nothing in it with an id", "--outcomes", self.write("no.csv", "a,b\n1,2\n"), self.folder / "r", status=2)
+        self.refused("^stepadv import: --outcomes: .*: no row has an id", "--outcomes", self.write("no.csv", "a,b\n1,2\n"), self.folder / "r", status=2)
         self.refused("^stepadv import: --outcomes: .*nowhere.csv: No such file", "--outcomes", self.folder / "nowhere.csv", self.folder / "r", status=2)
         self.refused("^stepadv import: --outcomes: .*cut.json: invalid JSON", "--outcomes", self.write("cut.json", '{"a'), self.folder / "r", status=2)
 
     def test_warning(self):
-        """nothing is judged: nobody overlooks it; with -k and nothing loaded nobody reads of 0 left out"""
+        """a warning without verdicts; with -k and nothing loaded, never 0 left out"""
         path = self.write("a__a-1.traj", swe("a__a-1"))
         said = self.load(path)
         self.assertEqual((said.status, self.tries(said)), (0, "1 try of 1 task, 0 judged, 1 without a verdict: --outcomes"))
-        self.assertRegex(said.warning, r"(?s)^\*{78}\n\* WARNING: nothing is judged\..*result\.json.*resolved_ids.*--outcomes FILE.*\*{78}\n$")
+        self.assertRegex(said.warning, r"(?s)^\*{78}\n\* WARNING: no rollout has a verdict\..*result\.json.*resolved_ids.*--outcomes FILE.*\*{78}\n$")
         for bad in ('{"no": "format"}', '{"cut'):
             said = self.refused("", "-k", self.write("bad.json", bad))
             self.assertRegex(said.out, r"^1 file, 1 left out\n")

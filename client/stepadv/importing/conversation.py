@@ -35,16 +35,12 @@ def join(lines: Iterable[str | None]) -> str | None:
     return "\n".join(found) if found else None
 
 
-def text_of_part(part: Json) -> str | None:
-    return part if isinstance(part, str) else words(first(part, "text refusal content"))
-
-
 def text_of(content: Json) -> str | None:
     """The text of a message's content: a string, or the texts of a list of parts."""
     if content is None or isinstance(content, str):
         return content
     if isinstance(content, list):
-        return join(map(text_of_part, content))
+        return join(p if isinstance(p, str) else words(first(p, "text refusal content")) for p in content)
     return words(content["text"] if at(content, "text") is not None else content)
 
 
@@ -58,7 +54,7 @@ FAILURE = re.compile(
 
 
 def reads_well(result: str) -> bool:
-    """False where a result begins like an error, or has an exit status other than 0."""
+    """False if a result begins like an error, or has an exit status other than 0."""
     head = result[:200]
     if found := RETURNCODE.match(head):
         return found[1] is not None
@@ -71,17 +67,15 @@ HUGE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
 
 
 def parse_arguments(raw: Json) -> tuple[Json, str | None, str | None]:
-    """Arguments of a call, which models write as a string of JSON; what they wrote, always JSON; what was repaired."""
-    if raw is None:
-        return None, None, None
+    """Arguments of a call, which models write as a string of JSON; the same as JSON text; what was repaired."""
     if not isinstance(raw, str):
-        return raw, to_json(raw), None
+        return raw, None if raw is None else to_json(raw), None
     if not raw.strip():
         return {}, "{}", None
     try:
         args, n_nul = parse(raw)
         if "\\u" in raw or HUGE.search(raw):
-            # Half of a surrogate pair, or a number that is none, is found so.
+            # This finds half of a surrogate pair, and an infinite number.
             to_json(args).encode()
         text = raw.replace("\\u0000", "\\ufffd") if n_nul else raw
         return args, text, "U+0000 in arguments" if n_nul else None
@@ -120,15 +114,12 @@ class Conversation:
     def call(self, tool: Json, args: Json, id: Json = None) -> None:
         self.add(CALL, id=words(id), tool=words(tool), args=args)
 
-    def drop(self, what: str, n: int = 1) -> None:
-        self.dropped[what] += n
-
     def about(self) -> dict[str, Json]:
         """Members of a rollout."""
         return {"steps": self.steps(), "dropped": self.dropped, "repaired": self.repaired}
 
     def steps(self) -> list[dict[str, Json]]:
-        """Those of a turn: first come the model's items, then what came back, which the next turn sees."""
+        """In a turn, the model's items come first, then what came back, which the next turn sees."""
         steps: list[dict[str, Json]] = []
         seen = None
         for number, items in groupby(self.items, key=lambda item: item.turn):
@@ -165,8 +156,8 @@ class Conversation:
 
 
 def result_of(results: list[Item], call: Item, position: int) -> Item | None:
-    """By its id, which some scaffolds use anew in every turn, else in order: what came back first of those that have
-    this id, or stand at this place where one of the two has none."""
+    """By its id, which some scaffolds use again in every turn, else in order: the first of those that have this id,
+    or are at this place if one of the two has none."""
     in_order = results[position] if position < len(results) else None
     if call.id is None:
         return in_order
@@ -193,10 +184,10 @@ def in_turn(seen: Json, turns: Iterable[dict[str, Json]]) -> list[dict[str, Json
 # Messages of chat interfaces: OpenAI's, Anthropic's blocks, parts of OpenTelemetry's GenAI messages
 # ----------
 
-TOLD_BY = ("system", "developer")
-SEEN_BY = ("user", "human", "environment", "exit")
-RETURNED_BY = ("tool", "function")
-SAID_BY = ("assistant", "ai", "gpt", "model")
+SYSTEM = ("system", "developer")
+USER = ("user", "human", "environment", "exit")
+TOOL = ("tool", "function")
+MODEL = ("assistant", "ai", "gpt", "model")
 THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 # Tools that the provider runs have types of their own (server_tool_use, web_search_tool_result): endings tell.
 OF_CALL = ("tool_use", "tool_call")
@@ -204,34 +195,32 @@ OF_RESULT = ("tool_result", "tool_call_response")
 
 
 def is_of_model(message: Json) -> bool:
-    return isinstance(message, dict) and message.get("role") in SAID_BY
+    return isinstance(message, dict) and message.get("role") in MODEL
 
 
-def block_type(block: Json) -> str:
+def ends(block: Json, endings: tuple[str, ...]) -> bool:
+    """Whether a block's type ends so."""
     kind = block.get("type") if isinstance(block, dict) else None
-    return kind if isinstance(kind, str) else ""
+    return isinstance(kind, str) and kind.endswith(endings)
 
 
 def text_of_blocks(blocks: list[Json], thoughts: bool = False) -> str | None:
-    texts = []
-    for block in blocks:
-        kind = block_type(block)
-        # Bytes of a picture are no words.
-        if (kind in THOUGHTS) == thoughts and not kind.endswith((*OF_CALL, *OF_RESULT, "blob")):
-            texts.append(text_of(first(block, "thinking content text reasoning")) if thoughts else text_of_part(block))
-    return join(texts)
+    """Bytes of a picture (blob) are no text."""
+    # redacted_thinking ends like thinking.
+    found = [b for b in blocks if ends(b, THOUGHTS) == thoughts and not ends(b, (*OF_CALL, *OF_RESULT, "blob"))]
+    return join(text_of(first(b, "thinking content text reasoning")) for b in found) if thoughts else text_of(found)
 
 
 def failed(record: dict[str, Json]) -> bool | None:
-    """False: it says so; None: it says nothing of it."""
+    """False: it says so; None: it does not say."""
     is_error = record.get("is_error") is True or record.get("status") == "error" or record.get("error")
     return False if is_error else None
 
 
 def hear_returned_blocks(talk: Conversation, content: list[Json]) -> bool:
-    found = [block for block in content if block_type(block).endswith(OF_RESULT)]
+    found = [block for block in content if ends(block, OF_RESULT)]
     for block in found:
-        # A tool may say nothing at all.
+        # The result may be empty.
         told = text_of(first(block, "content response result"))
         talk.result(told or "", first(block, "tool_use_id id"), failed(block))
     return bool(found)
@@ -247,6 +236,7 @@ def hear_call(talk: Conversation, call: Json) -> None:
 
 
 def calls_of(message: dict[str, Json]) -> list[Json]:
+    """LangChain has them in additional_kwargs, too."""
     extra = fields(message.get("additional_kwargs"))
     for record in (message, extra):
         if isinstance(record.get("tool_calls"), list) and (record["tool_calls"] or record is extra):
@@ -261,13 +251,11 @@ def hear_model(talk: Conversation, message: dict[str, Json], content: Json) -> N
     said = text_of_blocks(blocks) if isinstance(content, list) else text_of(content)
     thought = text_of(first(message, "reasoning_content reasoning"))
     talk.think(text_of_blocks(blocks, True) if thought is None else thought, new=True)
-    calls = calls_of(message)
-    used = [block for block in blocks if block_type(block).endswith(OF_CALL)]
-    # A call needs no words.
-    if said or not (calls or used):
+    # Some have the same calls in both places.
+    calls = calls_of(message) or [block for block in blocks if ends(block, OF_CALL)]
+    if said or not calls:
         talk.say(said)
-    # Some say the same in both places.
-    for call in calls or used:
+    for call in calls:
         hear_call(talk, call)
     hear_returned_blocks(talk, blocks)
 
@@ -276,25 +264,25 @@ def hear_message(talk: Conversation, message: Json) -> None:
     record = fields(message)
     role = record.get("role")
     content = record["content"] if "content" in record else record.get("parts")
-    if role in TOLD_BY:
-        talk.drop("system messages")
-    elif role in SAID_BY:
+    if role in SYSTEM:
+        talk.dropped["system messages"] += 1
+    elif role in MODEL:
         hear_model(talk, record, content)
-    elif role in RETURNED_BY:
-        id = first(record, "tool_call_id")
-        # Of one message there may be several.
+    elif role in TOOL:
+        id = record.get("tool_call_id")
+        # One message may have several results.
         if id is None and hear_returned_blocks(talk, listed(content)):
             return
         told = text_of(content)
         told = told or words(at(record, "error.message")) or told
-        talk.result(told, first(record, "id") if id is None else id, failed(record))
-    elif role in SEEN_BY:
+        talk.result(told, record.get("id") if id is None else id, failed(record))
+    elif role in USER:
         has_results = hear_returned_blocks(talk, listed(content))
         told = text_of_blocks(content) if has_results else text_of(content)
         if told is not None or not has_results:
             talk.see(told)
     else:
-        talk.drop("messages of an unknown role")
+        talk.dropped["messages of an unknown role"] += 1
 
 
 def hear_messages(messages: Json) -> Conversation:
@@ -304,23 +292,12 @@ def hear_messages(messages: Json) -> Conversation:
     return talk
 
 
-def news(messages: list[Json]) -> list[Json]:
-    """What came after the model's last word."""
-    last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
-    return messages[last + 1 :]
-
-
-def system_of(messages: list[Json]) -> str | None:
-    found = [m for m in objects(messages) if m.get("role") in ("system", "developer")]
-    return join(text_of(first(m, "content parts")) or "" for m in found)
-
-
 # ----------
 # The conversation as it was, beside its steps
 # ----------
 
-# A content that is to the letter what a step saw, or what it did, is left to it: {"observation": turn} or
-# {"action": turn} stands in its place, which no content of the chat interface looks like.  Shorter ones stay.
+# A content that is exactly what a step saw or did is left to the step: {"observation": turn} or {"action": turn} stands
+# for it, which no content of the chat interface looks like.  Shorter contents stay.
 LEAST_LENGTH = 64
 
 
@@ -329,8 +306,8 @@ def is_demo(message: dict[str, Json]) -> bool:
 
 
 def keep(rollout: dict[str, Json], messages: Json) -> dict[str, Json]:
-    """A rollout with the messages it was made of in its metadata, where its turns are the model's messages, one for
-    one; messages that say is_demo are none of it."""
+    """A rollout with the messages it was made of in its metadata, if its turns are the model's messages, one for
+    one; messages with is_demo are no turns."""
     told = objects(messages)
     if len(told) != len(listed(messages)) or any(isinstance(m.get("content"), dict) for m in told):
         return rollout

@@ -11,18 +11,17 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO, NamedTuple
 
-from stepadv.importing.format import base_of
-from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, elements, parse, too_large
+from stepadv.importing.format import name_parts
+from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, parse, too_large
 from stepadv.text import Failed, complain
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".txt", ".eval")
 PACKED = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
-OF_FORMAT = {"swe_agent": (".traj",), "mini_swe_agent": (".traj.json",)}
-LARGE = 32 << 20  # of a document that is better read in parts
+MARKS = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
 GB = 1 << 30
 BOM = b"\xef\xbb\xbf"
 
@@ -38,7 +37,7 @@ class File:
     size: int = 0
     more: tuple[str, ...] = ()  # files that belong to the same rollout
     is_below: bool = False  # of a directory, not named itself
-    is_optional: bool = False  # nobody misses it if it is no rollout
+    is_optional: bool = False  # no problem if it is no rollout
 
     @property
     def name(self) -> str:
@@ -51,38 +50,33 @@ class File:
 
 
 def plain_name(path: str) -> str:
-    """Without its packing; a path may be any bytes: it is text if it is UTF-8, and else read as LATIN1."""
-    data = os.fsencode(path)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = data.decode("latin1")
+    """Without its packing; what is not UTF-8 is U+FFFD."""
+    text = os.fsencode(path).decode(errors="replace")
     root, ending = os.path.splitext(text)
     return root if ending.lower()[1:] in PACKED else text
 
 
-def below(directory: str, format: str | None, failed: Callable[[str], None]) -> Iterator[str]:
+def below(directory: str, failed: Callable[[str], None]) -> Iterator[str]:
     """All files below a directory; links to files are not followed."""
-    endings = OF_FORMAT.get(format or "", ENDINGS)
     walk = os.walk(directory, onerror=lambda error: failed(f"cannot read {error.filename}: {error.strerror}"))
     for folder, _, names in walk:
         for name in names:
             path = os.path.join(folder, name)
-            is_wanted = plain_name(name).lower().endswith(endings) and not name.startswith("._")
+            is_wanted = plain_name(name).lower().endswith(ENDINGS) and not name.startswith("._")
             if is_wanted and os.path.isfile(path) and not os.path.islink(path):
                 yield path
 
 
 @dataclass
 class Listing:
-    files: list[File]
-    empty: list[str]  # directories without a file to read
+    files: list[File] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)  # directories without a file to read
     n_failed: int = 0
 
 
-def list_files(names: list[str], format: str | None) -> Listing:
+def list_files(names: list[str]) -> Listing:
     paths: dict[str, bool] = {}  # and whether they are below a directory
-    listing = Listing([], [])
+    listing = Listing()
 
     def failed(words: str) -> None:
         listing.n_failed += 1
@@ -93,7 +87,7 @@ def list_files(names: list[str], format: str | None) -> Listing:
             paths["-"] = False
         elif os.path.isdir(name):
             n_failed = listing.n_failed
-            found = sorted(below(os.path.realpath(name), format, failed), key=os.fsencode)
+            found = sorted(below(os.path.realpath(name), failed), key=os.fsencode)
             if not found and listing.n_failed == n_failed:
                 listing.empty.append(name)
             paths.update({path: True for path in found if path not in paths})
@@ -101,8 +95,8 @@ def list_files(names: list[str], format: str | None) -> Listing:
             folder, base = os.path.split(name)
             paths[os.path.join(os.path.realpath(folder or "."), base)] = False
         else:
-            otherwise = "no permission" if os.path.isfile(name) else "it is a special file"
-            failed(f"cannot read {name}: {otherwise if os.path.exists(name) else 'it is not there'}")
+            why = "no permission" if os.path.isfile(name) else "it is a special file"
+            failed(f"cannot read {name}: {why if os.path.exists(name) else 'it does not exist'}")
     for path, source in sources_of(list(paths)).items():
         size = os.path.getsize(path) if path != "-" else 0
         listing.files.append(File(path, source, size, is_below=paths[path]))
@@ -110,30 +104,17 @@ def list_files(names: list[str], format: str | None) -> Listing:
 
 
 def sources_of(paths: list[str]) -> dict[str, str]:
-    """Ids are made of the last directory and the name.  Where that is one for several files, of as many directories as
-    tell them apart: those behind a part "." of what is called the source."""
-    depth = dict.fromkeys(paths, 1)
-    folders, bases = {}, {}
-    for path in paths:
-        # The directories that tell.
-        *above, _ = plain_name(path).split("/")
-        bases[path] = base_of(plain_name(path))
-        folders[path] = above[:-1] if above and above[-1] == bases[path] else above
-    deeper = paths
-    while deeper:
-        same: dict[tuple[str, ...], set[str]] = {}
-        key = {path: (*folders[path][-depth[path] :], bases[path]) for path in paths}
-        for path in paths:
-            same.setdefault(key[path], set()).add("/".join([*plain_name(path).split("/")[:-1], bases[path]]))
-        deeper = [path for path in paths if len(same[key[path]]) > 1 and depth[path] < len(folders[path])]
-        for path in deeper:
-            depth[path] += 1
-    found = {}
-    for path in paths:
-        parts = plain_name(path).split("/")
-        if depth[path] > 1:
-            parts.insert(len(folders[path]) - depth[path], ".")
-        found[path] = "stdin" if path == "-" else "/".join(parts)
+    """Ids are made of the last directory and the name.  If several files have these in common, the directories that
+    not all of them have count too: a part "." in what is called the source is before these."""
+    found = {path: "stdin" if path == "-" else plain_name(path) for path in paths}
+    alike: dict[tuple[str, str], list[str]] = {}
+    for path, source in found.items():
+        alike.setdefault(name_parts(source), []).append(path)
+    for several in alike.values():
+        # Packed and plain, a file is the same.
+        if len({os.path.dirname(found[path]) for path in several}) > 1:
+            n = len(os.path.commonpath(os.path.dirname(found[path]) for path in several).rstrip("/"))
+            found |= {path: f"{found[path][:n]}/.{found[path][n:]}" for path in several}
     return found
 
 
@@ -143,7 +124,7 @@ def sources_of(paths: list[str]) -> dict[str, str]:
 
 
 class Limited:
-    """A stream that is read no further than a limit: what is made to fill the disk unpacks to a thousand times its
+    """A stream that is read no further than a limit: a file made to fill the disk unpacks to a thousand times its
     size, and a log to twenty times."""
 
     def __init__(self, stream: IO[bytes], limit: int):
@@ -185,16 +166,15 @@ def open_file(path: str) -> Iterator[Limited]:
     try:
         with open(path, "rb") as raw:
             begin = raw.read(6)
-        marks = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
-        kind = next((kind for kind, mark in marks.items() if begin.startswith(mark)), "")
+        kind = next((kind for kind, mark in MARKS.items() if begin.startswith(mark)), "")
         if not kind and path.endswith(".gz") and begin:
-            raise CannotRead("gzip: not in gzip format")
+            raise CannotRead("it is not in gzip format")
         with PACKED.get(kind, open)(path, "rb") as stream:
             yield Limited(stream, limit_of(path) if kind else sys.maxsize)
     except EOFError:
-        raise CannotRead("gzip: unexpected end of file") from None
+        raise CannotRead("it cannot be unpacked: unexpected end of file") from None
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise CannotRead(f"gzip: {error}") from None
+        raise CannotRead(f"it cannot be unpacked: {error}") from None
     except OSError as error:
         raise CannotRead(f"{error.strerror or error}") from None
 
@@ -206,12 +186,19 @@ class Parsed(NamedTuple):
     n_nul: int
 
 
-# Number, and a text, or what it spells, or what is wrong with it.
+# Number, and a text, or its value, or what is wrong with it.
 Document = tuple[int, str | Parsed | Unreadable]
 
 
+def decoded(data: bytes) -> str | Unreadable:
+    try:
+        return decode(data)
+    except Unreadable as wrong:
+        return wrong
+
+
 def lines_of(stream: Limited) -> Iterator[tuple[int, str | Unreadable]]:
-    """Lines that are not empty, with their numbers; one that is too long is what is wrong with it."""
+    """Lines that are not empty, with their numbers."""
     n = 0
     while line := stream.readline(MAX_BYTES + 2):
         n += 1
@@ -227,20 +214,9 @@ def lines_of(stream: Limited) -> Iterator[tuple[int, str | Unreadable]]:
             yield n, decoded(line)
 
 
-def decoded(data: bytes) -> str | Unreadable:
-    try:
-        return decode(data)
-    except Unreadable as wrong:
-        return wrong
-
-
 def has_lines(path: str) -> bool:
     """Whether a document is on every line.  Two lines that both begin a value are two documents, unless the first
     leaves one open."""
-    with open_file(path) as stream:
-        begin = stream.readline(LARGE)
-        if len(begin) == LARGE:
-            return not begin.startswith(b"[")
     with open_file(path) as stream:
         lines = [line for _, line in islice(lines_of(stream), 2)]
     first = lines[0] if lines else None
@@ -254,65 +230,44 @@ def has_lines(path: str) -> bool:
     return False
 
 
-def has_parts(path: str, in_parts: Callable[[Json], bool]) -> bool:
-    """Whether a file is a list that is too long to be held, of elements that can be read one by one."""
-    if os.path.getsize(path) * 20 < LARGE:
-        return False
-    with contextlib.suppress(Unreadable, CannotRead), open_file(path) as stream:
-        value, _ = next(elements(stream), (None, 0))
-        stream.read(LARGE)
-        return stream.n_read >= LARGE and in_parts(value)
-    return False
-
-
-def documents_of(path: str, in_parts: Callable[[Json], bool] = lambda _: False) -> Iterator[Document]:
-    """Each document of a file: a line each, or all of them one; of a long list of records each of them."""
+def documents_of(path: str) -> Iterator[Document]:
+    """Each document of a file: a line each, or all of them one."""
     if path.lower().endswith(".eval"):
         yield from samples_of(path)
         return
     is_lines = has_lines(path)
-    is_list = not is_lines and has_parts(path, in_parts)
     with open_file(path) as stream:
         if is_lines:
             yield from lines_of(stream)
-        elif is_list:
-            try:
-                for n, (value, n_nul) in enumerate(elements(stream), 1):
-                    yield n, Parsed([value], n_nul)
-            except Unreadable as wrong:
-                yield 0, wrong
-        else:
-            data = stream.read(MAX_BYTES + 1)
-            if len(data) > MAX_BYTES:
-                yield 1, too_large(len(data) + sum(map(len, iter(lambda: stream.read(1 << 24), b""))))
-            elif (data := data.removeprefix(BOM)).strip():
-                yield 1, decoded(data)
+            return
+        data = stream.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            yield 1, too_large(len(data) + sum(map(len, iter(lambda: stream.read(1 << 24), b""))))
+        elif (data := data.removeprefix(BOM)).strip():
+            yield 1, decoded(data)
 
 
 def samples_of(path: str) -> Iterator[Document]:
     """Of Inspect's .eval, a zip, each sample beside the log's header."""
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = [
-                i for i in archive.infolist() if i.filename.startswith("samples/") and i.filename.endswith(".json")
-            ]
-            if sum(i.file_size for i in entries) > (most := limit_of(path)):
-                raise CannotRead(f"it unpacks to more than {most} bytes: unpack it first")
-            if "header.json" not in archive.namelist():
+            entries = [i for i in archive.infolist() if i.filename.startswith("samples/") and i.filename.endswith(".json")]
+            header = [i for i in archive.infolist() if i.filename == "header.json"]
+            if not header:
                 raise CannotRead("there is no header.json in it")
-            if len(entries) > 100000 or archive.getinfo("header.json").file_size > 64 << 20:
-                raise CannotRead("it has more than 100000 samples, or its header.json more than 64 MB")
-            header = parse(decode(archive.read("header.json")))[0]
+            if sum(i.file_size for i in entries + header) > (most := limit_of(path)) or len(entries) > 100000:
+                raise CannotRead(f"it unpacks to more than {most} bytes or 100000 samples: unpack it first")
+            about = parse(decode(archive.read(header[0])))[0]
             for n, entry in enumerate(entries, 1):
                 try:
                     if entry.file_size > MAX_BYTES:
                         raise too_large(entry.file_size)
                     sample, n_nul = parse(decode(archive.read(entry)))
-                    yield n, Parsed({"header": header, "sample": sample}, n_nul)
+                    yield n, Parsed({"header": about, "sample": sample}, n_nul)
                 except Unreadable as wrong:
                     yield n, wrong
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise CannotRead(f"no zip that can be read: {error}") from None
+        raise CannotRead(f"it is not a zip file that can be read: {error}") from None
     except Unreadable as error:
         raise CannotRead(f"header.json: {error}") from None
     except OSError as error:

@@ -1,9 +1,9 @@
-"""What formats share: how a document is recognised, where it is from, and tables of what stands where in it.
+"""What formats share: how a document is recognized, where it is from, and tables of what is where in it.
 
-A rollout in our words is a dict, as all formats give it: task_id or group_id, rollout_id, outcome, success, truncated,
-model, run_id, policy_version, policy_step, channel, curation, started_at, ended_at, tags, meta, steps, dropped,
-repaired; or problem, in words.  A step has step_no (or none has), turn, observation, next_observation, action, tool,
-args, ok, reward, turn_reward, value, cost, the arrays of tokens, and meta.
+A rollout, as all formats give it, is a dict of task_id or group_id, rollout_id, outcome, success, truncated, model,
+run_id, policy_version, policy_step, channel, curation, started_at, ended_at, tags, meta, steps, dropped, repaired; or
+of problem, in words.  A step has step_no (or none has), turn, observation, next_observation, action, tool, args, ok,
+reward, turn_reward, value, cost, the arrays of tokens, and meta.
 """
 
 import os.path
@@ -26,7 +26,7 @@ class Bad(Exception):
         self.step = step
 
 
-# What a reader runs into where a value is of another type than its format has there.
+# What a reader raises if a value is of another type than its format has there.
 OTHER_TYPES = (TypeError, AttributeError, KeyError, IndexError, ValueError)
 
 # ----------
@@ -47,15 +47,14 @@ def base_of(path: str) -> str:
 
 @lru_cache(256)
 def name_parts(path: str) -> tuple[str, str]:
-    """Directory and name.  A directory with one file of its name says nothing, the one above does.  Where a part "."
-    says so, all that is behind it: directory/directory."""
+    """The directory that names a file, and its own name: the last directory that is not called like the file; with a
+    part "." in the path, all directories behind it."""
     base = base_of(path)
-    parts = path.lstrip("/").split("/")[:-1]
-    begin = parts.index(".") + 1 if "." in parts else None
-    parts = parts[begin:] if begin else parts
-    if parts and parts[-1] == base:
-        parts = parts[:-1]
-    return "/".join(parts if begin else parts[-1:]), base
+    _, has_mark, rest = path.rpartition("/./")
+    folders = rest.lstrip("/").split("/")[:-1]
+    if folders[-1:] == [base]:
+        folders.pop()
+    return "/".join(folders if has_mark else folders[-1:]), base
 
 
 class Where(NamedTuple):
@@ -78,7 +77,7 @@ class Where(NamedTuple):
         return f"{self.rollout}:{self.n}" if self.source else None
 
     def try_of(self, task: str) -> str:
-        """What people call a try: the task, and what of the file's directory and name is not the task's."""
+        """What people call a try: the task, and what the file's directory and name have beside it."""
         folder, base = name_parts(self.source or "")
         base = base[len(task) :].strip("._-") if base.startswith(task) else base
         base = "" if base == "output" and folder else base
@@ -93,9 +92,9 @@ class Where(NamedTuple):
 # What a document has
 # ----------
 
-# Marks of a document, in words that say what it lacks: "info.model" (it is there), "steps[]" (a list), "steps[].id"
-# (of some element, or there is none), "version=ATIF-v" (a text that begins so), "!x" (it is not there), "a | b"
-# (either), "[].role" (of a list itself); or words and a test.
+# Marks of a document, which also say what it lacks: "info.model" (it is there), "steps[]" (a list), "steps[].id" (of
+# some element, or there is none), "version=ATIF-v" (a text that begins so), "!x" (it is not there), "a | b" (either),
+# "[].role" (of a list itself); or words and a test.
 Mark = str | tuple[str, Callable[[Json], object]]
 
 
@@ -104,7 +103,7 @@ class Format(NamedTuple):
 
     has: tuple[tuple[Mark, ...], ...]  # a document of the format has all marks of one of these variants
     read: Callable[[Json, Where], Iterable[Rollout]] | None = None
-    # Where many documents make one rollout: (its key, part) of each, and the rollouts of the parts of a key.
+    # If many documents make one rollout: (its key, part) of each, and the rollouts of the parts of a key.
     split: Callable[[Json, Where], Iterable[tuple[str, Json]]] | None = None
     join: Callable[[list[Json], Where], Iterable[Rollout]] | None = None
     in_parts: bool = False  # steps have numbers, so that some of a rollout's may be loaded before others
@@ -133,7 +132,7 @@ def _sees(mark: str, document: Json) -> bool:
 
 
 def sees(mark: Mark, document: Json) -> bool:
-    """Of a list of records its first tells, but for marks of lists themselves."""
+    """The first of a list of records tells, but for marks of lists themselves."""
     try:
         if not isinstance(mark, str):
             return bool(mark[1](document))
@@ -155,7 +154,7 @@ def spoken(mark: Mark) -> str:
 
 
 def lacks(format: Format, document: Json) -> list[str]:
-    """What a document lacks; of several variants the one that lacks least tells."""
+    """What a document lacks, by the variant of which it lacks least; nothing: it has the format."""
     missing = ([m for m in variant if not sees(m, document)] for variant in format.has)
     return [spoken(mark) for mark in min(missing, key=len)]
 
@@ -165,18 +164,19 @@ def fits(format: Format, document: Json) -> bool:
 
 
 # ----------
-# Tables: what of a rollout stands where in a document
+# Tables: what of a rollout is where in a document
 # ----------
 
 # Names of a rollout's members ("meta.x": of its metadata), and paths: the first that leads somewhere counts.  "^"
-# begins a path from the whole document; "path~words" is true where the value has such words, and else nothing.
+# begins a path from the whole document; "path~words" is true if the value has such words, and else nothing.
 Table = dict[str, str]
 TRIALS = "trial trial_id _ng_rollout_index rollout_index sample_index attempt"
-TOKEN_LISTS = {
-    "prompt_token_ids": ("prompt_token_ids", "prompt_ids", "prompts"),
-    "response_token_ids": ("response_token_ids", "response_ids", "responses", "completion_ids"),
-    "response_mask": ("response_mask", "completion_mask", "loss_mask"),
-    "rollout_logprobs": ("rollout_logprobs", "rollout_log_probs", "response_logprobs", "completion_logprobs"),
+# Arrays of tokens, and what trainers call them.
+TOKENS = {
+    "prompt_token_ids": "prompt_token_ids prompt_ids",
+    "response_token_ids": "response_token_ids response_ids completion_ids",
+    "response_mask": "response_mask completion_mask",
+    "rollout_logprobs": "rollout_logprobs rollout_log_probs completion_logprobs",
 }
 # Members that every record may have by these names, and what they must be like.
 COMMON: dict[str, Callable[[Json], bool]] = {
@@ -201,7 +201,7 @@ def pick(table: Table, record: Json, document: Json = None) -> dict[str, Json]:
 
 
 def about(record: Json, score: str = "reward score outcome reward_info.reward") -> Rollout:
-    """What a record says of its rollout by the names in use."""
+    """What a record says of its rollout by the usual names."""
     record = fields(record)
     success = next((record[key] for key in ("success", "resolved") if isinstance(record.get(key), bool)), None)
     common = {key: record[key] for key, is_right in COMMON.items() if is_right(record.get(key))}
@@ -218,8 +218,8 @@ def rollout_of(
     meta: dict[str, Json] | None = None,
     **more: Json,
 ) -> Rollout:
-    """A rollout by a table, with the steps of a conversation.  What a record has beside what is used is metadata.
-    more: members that a format finds otherwise, which count before the table, where they are not None."""
+    """A rollout by a table, with the steps of a conversation.  used: members of the record that are no metadata; by
+    default all.  more: members that a format finds otherwise, which count before the table if they are not None."""
     found = pick(table, record, document)
     noted = {name[5:]: found.pop(name) for name in list(found) if name.startswith("meta.")}
     rest = without(fields(record), used) if used is not None else {}
@@ -227,34 +227,27 @@ def rollout_of(
     return {**found, **given(more), "meta": kept or None, **(talk.about() if talk else {})}
 
 
-def truths(mask: list[Json]) -> list[Json]:
-    """A mask of 1 and 0."""
-    return [m == 1 if is_number(m) and m in (0, 1) else m for m in mask]
-
-
 def tokens_of(record: Json) -> dict[str, list[Json]]:
-    """Arrays of tokens of a record, by the names that trainers use."""
-    found = {}
-    for column, names in TOKEN_LISTS.items():
-        lists = [record[name] for name in names if isinstance(record.get(name), list)]
-        if lists:
-            found[column] = truths(lists[0]) if column == "response_mask" else lists[0]
+    """Arrays of tokens of a record; a mask may be of 1 and 0."""
+    found = {column: value for column, paths in TOKENS.items() if isinstance(value := first(record, paths), list)}
+    if "response_mask" in found:
+        found["response_mask"] = [m == 1 if is_number(m) and m in (0, 1) else m for m in found["response_mask"]]
     return found
 
 
 def digest_of_prompt(messages: list[Json]) -> str | None:
-    """Without an id of its own a task is its prompt: what comes before the model's first word."""
+    """Without an id of its own a task is its prompt: what comes before the model's first message."""
     end = next((i for i, message in enumerate(messages) if is_of_model(message)), len(messages))
     return digest(messages[:end]) if end else None
 
 
 def training_group(step: Json, uid: Json, task: str) -> str:
-    """Prompts come again in later steps of a training, under another policy."""
+    """A prompt may come again in later steps of a training, under another policy."""
     step = words(step)
     return ("" if step is None else f"step{step}/") + (words(uid) or task)
 
 
 def lasting(times: Iterable[Json]) -> Rollout:
-    """When what said these times began and ended."""
+    """When that which has these times began and ended."""
     found = [time for time in times if isinstance(time, str)]
     return {"started_at": min(found), "ended_at": max(found)} if found else {}

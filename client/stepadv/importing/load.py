@@ -1,4 +1,4 @@
-"""One file into the tables, in one transaction: it is loaded, or nothing of it is; and many files at once."""
+"""One file into the tables, in one transaction: all of it, or nothing; and many files at once."""
 
 import contextlib
 import multiprocessing
@@ -11,35 +11,34 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import psycopg
 
 from stepadv.database import words_of
-from stepadv.importing import recognise
 from stepadv.importing.files import CannotRead, Document, File, documents_of, has_lines
 from stepadv.importing.format import OTHER_TYPES, Bad, Format, Rollout, Where
-from stepadv.importing.formats import FORMATS
+from stepadv.importing.formats import FORMATS, document_of, format_of, keys_of, unknown
 from stepadv.importing.tally import MOST_PROBLEMS, Tally
 from stepadv.importing.values import Json, Unreadable
 from stepadv.importing.writer import CHUNK, Tables, Writer
 from stepadv.text import Failed, safe
 
 NO_ROLLOUT = re.compile("no known format|neither JSON nor|^invalid JSON")
+NO_FORMAT = re.compile("known format|says which|no rollout in the doc")
 MOST_TRIES = 5  # after deadlocks with other loads
 AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
 @dataclass
 class Options:
-    """What the user says of how files are read."""
+    """How files are read."""
 
     format: str | None = None
     keep_going: bool = False
     replace: bool = False
-    # What else is known of a file's rollouts: verdicts, names.
-    amend: Callable[[Rollout, File, Tally], Rollout] | None = None
+    # Adds what is known of a file's rollouts beside it: verdicts, names.
+    amend: Callable[[Rollout, File, Tally], Rollout] = lambda rollout, file, tally: rollout
 
 
 @dataclass
@@ -49,7 +48,7 @@ class Result:
     tally: Tally = field(default_factory=Tally)
     failed: bool = False
     said: list[str] = field(default_factory=list)  # what was left out, why, what may help
-    is_passed: bool = False  # it is no rollout, and nobody misses one
+    is_passed: bool = False  # it is no rollout, and need not be one
 
 
 class LeftOut(Exception):
@@ -61,6 +60,41 @@ class LeftOut(Exception):
 # ----------
 
 
+class Parts:
+    """Parts of rollouts, by the keys of these, until the rest of a file is read; on disk, if they are many."""
+
+    def __init__(self) -> None:
+        self.begins: dict[str, int] = {}  # the first document of a key
+        self.held: dict[str, list[Json]] = {}
+        self.disk: sqlite3.Connection | None = None
+
+    def add(self, key: str, n: int, part: Json) -> None:
+        self.begins.setdefault(key, n)
+        self.held.setdefault(key, []).append(part)
+
+    def spill(self) -> None:
+        if self.disk is None:
+            self.disk = sqlite3.connect("")
+            self.disk.executescript("PRAGMA journal_mode = OFF; CREATE TABLE part (key INTEGER, data BLOB)")
+        numbers = {key: number for number, key in enumerate(self.begins)}
+        rows = ((numbers[key], pickle.dumps(part, 5)) for key, parts in self.held.items() for part in parts)
+        self.disk.executemany("INSERT INTO part VALUES (?, ?)", rows)
+        self.held = {}
+
+    def take(self, but: str | None = None) -> Iterator[tuple[int, list[Json]]]:
+        """Those of all keys but one, each with its first document."""
+        if self.disk is not None:
+            self.spill()
+            self.disk.execute("CREATE INDEX by_key ON part (key)")
+        for number, key in enumerate([key for key in self.begins if key != but]):
+            if self.disk is None:
+                found = self.held.pop(key)
+            else:
+                rows = self.disk.execute("SELECT data FROM part WHERE key = ? ORDER BY rowid", (number,))
+                found = [pickle.loads(data) for (data,) in rows]
+            yield self.begins.pop(key), found
+
+
 class Reader:
     """The rollouts of one file."""
 
@@ -69,56 +103,78 @@ class Reader:
         self.paths = (file.path, *file.more)
         self.likely = options.format
         self.top: str | None = None
-        self.size = 0  # of what was read, in characters
-
-    def rollouts(self) -> Iterator[tuple[Rollout, int]]:
-        values = self.values()
-        first = list(next(values, ()))
-        if not first:
-            return
-        self.likely = self.options.format or recognise.format_of(first[1])
-        format = FORMATS[self.likely] if self.likely is not None else None
-        if format is not None and format.split is not None:
-            yield from self.gather(chain([tuple(first)], values), format)
-            return
-        while first:
-            n, value = first
-            for rollout in self.trying(n, lambda v=value, n=n: self.rollouts_of(v, Where(self.source, n))):
-                yield rollout, n
-            first = list(next(values, ()))
+        self.size = 0  # of what was read since parts were taken, in characters
 
     def documents(self) -> Iterator[Document]:
-        """Those of all files of the rollout: then their numbers are those of the files."""
+        """Those of all files of the rollout; if it has several, their numbers are those of the files."""
         for n, path in enumerate(self.paths, 1):
             name = f"{os.path.basename(path)}: " if n > 1 else ""
             try:
-                for number, document in documents_of(path, recognise.in_parts):
+                for number, document in documents_of(path):
                     is_wrong = isinstance(document, Unreadable) and name
                     yield n if self.file.more else number, Unreadable(f"{name}{document}") if is_wrong else document
             except CannotRead as error:
                 raise CannotRead(f"{name}{error}") from None
 
     def values(self) -> Iterator[tuple[int, Json]]:
-        """What documents spell, of those that spell something."""
+        """The values of documents that can be read."""
         for n, document in self.documents():
             self.tally.counts["documents"] += 1
             try:
                 if isinstance(document, Unreadable):
                     raise document
-                value, n_nul = recognise.document_of(document) if isinstance(document, str) else document
-                self.size += len(document) if isinstance(document, str) else 1000
+                value, n_nul = document_of(document) if isinstance(document, str) else document
             except Unreadable as wrong:
                 self.tally.problem(n, str(wrong))
                 continue
+            self.size += len(document) if isinstance(document, str) else 1000
             self.tally.repaired["U+0000 in texts, now U+FFFD"] += n_nul
             if self.top is None and not isinstance(value, str):
-                self.top = recognise.keys_of(value)
+                self.top = keys_of(value)
             yield n, value
+
+    def rollouts(self) -> Iterator[tuple[Rollout, int]]:
+        parts = Parts()
+        try:
+            for n, value in self.values():
+                format = self.format_of(n, value)
+                if format is None:
+                    continue
+                where = Where(self.paths[n - 1]) if self.file.more else Where(self.source, n)
+                if format.split is None:
+                    for rollout in self.trying(n, lambda v=value, w=where, f=format: f.read(v, w)):
+                        yield rollout, n
+                    continue
+                for key, part in self.trying(n, lambda v=value, w=where, f=format: f.split(v, w)):
+                    parts.add("" if self.file.more else key, n, part)
+                if self.size > CHUNK and format.in_parts:
+                    # Of the last there may be more.
+                    yield from self.joined(parts, format, next(reversed(parts.held), None))
+                elif self.size > CHUNK:
+                    parts.spill()
+                self.size = 0 if self.size > CHUNK else self.size
+            if parts.begins and self.likely is not None:
+                yield from self.joined(parts, FORMATS[self.likely])
+        except sqlite3.Error as error:
+            raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error}") from None
+
+    def format_of(self, n: int, value: Json) -> Format | None:
+        """If documents are parts of rollouts, the first tells; lines of a log differ."""
+        if self.options.format is None and not (self.likely and FORMATS[self.likely].split):
+            name = format_of(value, self.likely)
+            if name is None:
+                self.tally.problem(n, str(unknown(value)))
+                return None
+            self.likely = name
+        return FORMATS[self.likely] if self.likely else None
 
     def trying(self, n: int, made: Callable[[], Iterable[Any]]) -> list[Any]:
         """What is made of a document, all of it; or nothing, and what is wrong with it is noted."""
         try:
-            return list(made())
+            found = list(made())
+            if not found:
+                raise Bad("there is no rollout in the document")
+            return found
         except (Bad, Unreadable) as wrong:
             words = str(wrong)
         except RecursionError:
@@ -130,72 +186,10 @@ class Reader:
         self.tally.problem(n, words)
         return []
 
-    def rollouts_of(self, value: Json, where: Where) -> list[Rollout]:
-        name = self.options.format or recognise.format_of(value, self.likely)
-        if name is None:
-            raise recognise.unknown(value)
-        self.likely, format = name, FORMATS[name]
-        if format.split is None:
-            found = list(format.read(value, where))  # type: ignore[misc]
-        else:
-            parts: dict[str, list[Json]] = {}
-            for key, part in format.split(value, where):
-                parts.setdefault(key, []).append(part)
-            found = [r for listed in parts.values() for r in format.join(listed, where)]  # type: ignore[misc]
-        if not found:
-            raise Bad("there is no rollout in the document")
-        return found
-
-    def gather(self, values: Iterable[tuple[int, Json]], format: Format) -> Iterator[tuple[Rollout, int]]:
-        """Many documents make one rollout.  Where that can be loaded in parts, those of some documents are one; else
-        they wait on disk until all are there."""
-        if not format.in_parts:
-            try:
-                yield from self.gather_on_disk(values, format)
-            except sqlite3.Error as error:
-                raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error}") from None
-            return
-        begun = self.size
-        groups: dict[str, tuple[int, list[Json]]] = {}
-        for n, value in values:
-            for key, part in self.parts_of(n, value, format):
-                groups.setdefault(key, (n, []))[1].append(part)
-            if self.size - begun > CHUNK:
-                # Of the last there may be more.
-                last = next(reversed(groups), "")
-                for key, (begin, parts) in groups.items():
-                    yield from self.joined(parts, format, begin) if key != last else ()
-                groups, begun = {last: groups[last]} if groups else {}, self.size
-        for begin, parts in groups.values():
-            yield from self.joined(parts, format, begin)
-
-    def gather_on_disk(self, values: Iterable[tuple[int, Json]], format: Format) -> Iterator[tuple[Rollout, int]]:
-        begins: dict[str, tuple[int, int]] = {}  # number and first document of a key
-        waiting = sqlite3.connect("")
-        waiting.executescript(
-            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE part (number INTEGER, data BLOB)"
-        )
-
-        def wait() -> Iterator[tuple[int, bytes]]:
-            for n, value in values:
-                for key, part in self.parts_of(n, value, format):
-                    number, _ = begins.setdefault("" if self.file.more else key, (len(begins), n))
-                    yield number, pickle.dumps(part, 5)
-
-        waiting.executemany("INSERT INTO part VALUES (?, ?)", wait())
-        waiting.execute("CREATE INDEX by_number ON part (number)")
-        for number, begin in begins.values():
-            found = waiting.execute("SELECT data FROM part WHERE number = ? ORDER BY rowid", (number,))
-            yield from self.joined([pickle.loads(data) for (data,) in found], format, begin)
-        waiting.close()
-
-    def parts_of(self, n: int, value: Json, format: Format) -> list[tuple[str, Json]]:
-        where = Where(self.paths[n - 1]) if self.file.more else Where(self.source, n)
-        return self.trying(n, lambda: format.split(value, where))  # type: ignore[misc]
-
-    def joined(self, parts: list[Json], format: Format, n: int) -> list[tuple[Rollout, int]]:
-        join = format.join
-        return [(rollout, n) for rollout in self.trying(n, lambda: join(parts, Where(self.source, n)))]
+    def joined(self, parts: Parts, format: Format, but: str | None = None) -> Iterator[tuple[Rollout, int]]:
+        for n, found in parts.take(but):
+            for rollout in self.trying(n, lambda n=n, found=found: format.join(found, Where(self.source, n))):
+                yield rollout, n
 
 
 # ----------
@@ -215,7 +209,7 @@ class Loader:
             try:
                 return self.load_once(file)
             except AGAIN as error:
-                # Another load writes the same in another order: let it.
+                # Another load writes the same in another order, and goes first.
                 if attempt == MOST_TRIES - 1:
                     return Result(failed=True, said=[words_of(error)])
         raise AssertionError
@@ -250,13 +244,11 @@ class Loader:
         for rollout, n in reader.rollouts():
             if rollout.pop("is_part", False):
                 rollout = self.of_version(rollout)
-            if self.options.amend is not None and "problem" not in rollout:
-                rollout = self.options.amend(rollout, reader.file, writer.tally)
-            writer.add(rollout, n)
+            writer.add(rollout if "problem" in rollout else self.options.amend(rollout, reader.file, writer.tally), n)
         writer.flush()
 
     def of_version(self, rollout: Rollout) -> Rollout:
-        """A rollout whose first step came with another file is of that step's version; other steps say theirs."""
+        """A rollout whose first step came with another file has that step's version; the other steps note theirs."""
         version = self.tables.version_of(str(rollout["task_id"]), str(rollout["rollout_id"]))
         if version is None:
             return rollout
@@ -279,18 +271,12 @@ class Loader:
     def advice(self, tally: Tally, reason: str) -> Iterator[str]:
         """The option that may help with what was left out."""
         options, n_usable = self.options, tally.counts["usable"]
-        if options.format is None and any(
-            w in reason for w in ("known format", "says which", "no rollout in the doc")
-        ):
+        if options.format is None and NO_FORMAT.search(reason):
             yield "--explain shows what was looked for, -f names the format"
         if tally.is_of_other:
-            yield (
-                "the tables have it from another file of that name: in one call with that file it has an id of its"
-                " own, and -r RUN tells them apart"
-            )
+            yield "the tables have it from another file of that name: -r RUN tells them apart"
         elif tally.counts["contradictions"] and not options.replace:
-            is_within = "is not what line" in reason
-            update = "" if is_within else "--update replaces what the tables have, "
+            update = "" if "is not what line" in reason else "--update replaces what the tables have, "
             yield update + "--retries last takes the newest"
         if not options.keep_going and n_usable and tally.counts["bad"]:
             yield f"-k loads the other {n_usable}"
@@ -371,7 +357,7 @@ def load_at_once(
             for future in as_completed(waiting):
                 done(waiting[future], future.result())
         except BrokenProcessPool:
-            raise Failed("a process that loaded files has gone") from None
+            raise Failed("a process that loaded files has ended") from None
         except (Failed, psycopg.Error):
             pool.shutdown(wait=False, cancel_futures=True)
             raise

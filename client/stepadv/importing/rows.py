@@ -1,20 +1,20 @@
-"""Rollouts in our words as lines of COPY, or why one cannot be loaded."""
+"""Rollouts as lines of COPY, or why one cannot be loaded."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from stepadv.importing.format import Bad, Rollout
-from stepadv.importing.values import Json, is_name, parse_time, to_json, type_of, words
+from stepadv.importing.values import Json, fields, is_name, parse_time, to_json, type_of, words
 from stepadv.text import shorten
 
 NULL = r"\N"
 MOST = 1e300
-# As COPY's text format has it.
+# For COPY's text format.
 ESCAPES = (("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
 
 # ----------
-# A value as text; None is none of their business
+# A value that is not null as text
 # ----------
 
 
@@ -93,40 +93,32 @@ def time(value: Json, name: str) -> str:
     return found.isoformat()
 
 
-def array(value: Json, name: str, noun: str, *kinds: type) -> list[Any]:
-    if not isinstance(value, list):
-        raise wrong(name, "array", value)
-    found = set(map(type, value))
-    if not found <= set(kinds):
-        raise Bad("arrays of tokens must not hold arrays" if list in found else f"{name} must be an array of {noun}")
-    return value
+def array(noun: str, types: set[type], is_right: Callable[[Any], bool], spell: Callable[[Any], str]) -> "Encode":
+    """Encodes lists of such values."""
+
+    def encode(value: Json, name: str) -> str:
+        if not isinstance(value, list):
+            raise wrong(name, "array", value)
+        if any(isinstance(v, list) for v in value):
+            raise Bad("arrays of tokens must not hold arrays")
+        if not set(map(type, value)) <= types or not all(map(is_right, value)):
+            raise Bad(f"{name} must be an array of {noun}")
+        return f"{{{','.join(map(spell, value))}}}" if value else NULL
+
+    return encode
 
 
-def braced(values: Iterable[str]) -> str:
-    return f"{{{','.join(values)}}}".replace("{}", NULL)
+def is_id(v: float) -> bool:
+    return v == v // 1 and -1 << 31 <= v < 1 << 31
 
 
-def ids(value: Json, name: str) -> str:
-    found = array(value, name, "numbers", int, float)
-    if any(v != v // 1 or not -1 << 31 <= v < 1 << 31 for v in found):
-        raise Bad(f"{name} must be an array of whole numbers")
-    return braced(repr(int(v)) for v in found)
-
-
-def mask(value: Json, name: str) -> str:
-    return braced("t" if m else "f" for m in array(value, name, "booleans", bool))
-
-
-def logprobs(value: Json, name: str) -> str:
-    found = array(value, name, "numbers", int, float)
-    if any(abs(v) > 3e38 for v in found):
-        raise Bad(f"{name} must be an array of numbers within range")
-    # What a real does not hold is 0 to it.
-    return braced(repr(v) if abs(v) > 1e-37 else "0" for v in found)
-
+# What a real does not hold is 0 to it.
+ids = array("whole numbers", {int, float}, is_id, lambda v: repr(int(v)))
+mask = array("booleans", {bool}, lambda v: True, lambda v: "t" if v else "f")
+logprobs = array("numbers", {int, float}, lambda v: abs(v) < 3e38, lambda v: repr(v) if abs(v) > 1e-37 else "0")
 
 # ----------
-# What the tables have: columns, and what a value of ours becomes there
+# The columns of the tables, and how a value is encoded for them
 # ----------
 
 Encode = Callable[[Json, str], str]
@@ -151,15 +143,15 @@ def encoded(table: dict[str, Encode], record: dict[str, Json]) -> str:
 class Shape:
     """What the tables of a schema are like."""
 
-    keys: list[str]  # columns of the group, which are the primary key's but rollout_id
-    others: list[str]  # of task, run, version, step and tags those that are no keys
-    lacking: list[str]  # and those that the tables have not
-    otherwise: list[str | None]  # the keys' values where nobody says
+    keys: list[str]  # columns of the group: those of the primary key but rollout_id
+    others: list[str]  # of task, run, version, step and tags, columns that are no keys
+    lacking: list[str]  # and those that the tables do not have
+    defaults: list[str | None]  # values of the keys that a source does not have
 
 
 @dataclass
 class Settings:
-    """What the user says of all rollouts."""
+    """The user's options for all rollouts."""
 
     success_at: float = 1.0
     run_id: str | None = None
@@ -174,7 +166,7 @@ class Row:
     key: tuple[str, ...]  # of the group, and rollout_id
     line: str
     steps: list[dict[str, Json]]
-    about: dict[str, Json]  # outcome, success, truncated, source
+    about: dict[str, Json]  # outcome, success, source
     place: int
     task: str
     is_whole: bool  # it has all its steps; else there may be others elsewhere
@@ -190,8 +182,8 @@ class Row:
         return f"rollout {self.key[-1]} of group {self.group}"
 
     def make_lines(self, start: str, is_new: bool = True) -> None:
-        """The lines of its steps.  start: the state in which rollouts begin that see nothing first, which no text
-        can have; a result that the next step saw is told once."""
+        """The lines of its steps.  start: the state of a first step without an observation, which no text can have;
+        a result that the next step saw is stored once."""
         prefix = "\t".join(map(text, self.key))
         lines = self.step_lines = []
         for i, step in enumerate(self.steps):
@@ -212,83 +204,69 @@ class Row:
                 raise Bad(str(bad), i) from None
             lines.append(line)
         try:
-            self.line.encode()
-            "".join(lines).encode()
+            "".join([self.line, *lines]).encode()
         except UnicodeEncodeError as error:
             raise Bad(f"half of a surrogate pair (U+{ord(error.object[error.start]):04X}) in a string") from None
 
 
-def values_of(rollout: Rollout, shape: Shape, settings: Settings) -> dict[str, Json]:
-    """Task, group, run, version, step and tags.  Where a source tells tasks from groups, tables take what they are
+def names_of(rollout: Rollout, shape: Shape, settings: Settings) -> dict[str, Json]:
+    """Task, group, run, version, step and tags.  If a source tells tasks from groups, tables take what they are
     grouped by."""
-    group, task = rollout.get("group_id"), rollout.get("task_id")
-    asked = {"task_id or group_id": task if group is None else group, "rollout_id": rollout.get("rollout_id")}
-    for name, value in asked.items():
-        if value is None:
+    names = {name: rollout.get(name) for name in ("task_id", "group_id", "rollout_id", "run_id", "policy_version")}
+    group, task = names["group_id"], names["task_id"]
+    for name, value in {"task_id or group_id": task if group is None else group, **names}.items():
+        if value is None and name in ("task_id or group_id", "rollout_id"):
             raise Bad(f"{name} must be given")
-    for name, value in (asked | {name: rollout.get(name) for name in ("task_id", "run_id", "policy_version")}).items():
         if value is not None and not is_name(value):
             raise wrong(name, "string", value)
-    step = rollout.get("policy_step")
-    return {
-        "group_id": words(group) if task is None or "group_id" in shape.keys else None,
-        "task_id": words(task),
-        "rollout_id": words(rollout["rollout_id"]),
-        "run_id": words(rollout.get("run_id")) or settings.run_id,
-        "policy_version": words(rollout.get("policy_version")) or settings.policy_version,
-        "policy_step": settings.policy_step if step is None else step,
-        "tags": rollout.get("tags"),
-    }
+    found = {name: words(value) for name, value in names.items()}
+    if "group_id" in shape.keys:
+        found["group_id"] = words(task if group is None else group)
+    else:
+        found |= {"task_id": words(group if task is None else task), "group_id": None}
+    for name in ("run_id", "policy_version", "policy_step"):
+        value = rollout.get(name) if name == "policy_step" else found[name]
+        found[name] = getattr(settings, name) if value is None else value
+    return found | {"tags": rollout.get("tags")}
 
 
-def key_of(values: dict[str, Json], meta: Json, shape: Shape) -> tuple[str, ...]:
-    """Columns of the group that are somebody's own stand in the metadata."""
-    own = {key: words(meta.get(key)) for key in shape.keys if key not in OF_GROUP} if isinstance(meta, dict) else {}
-    others = {"task_id": values["group_id"], "group_id": values["task_id"]} | own
+def key_of(names: dict[str, Json], meta: Json, shape: Shape) -> tuple[str, ...]:
+    """Columns of the group that the user has added are members of the metadata."""
     found = []
-    for key, otherwise in zip(shape.keys, shape.otherwise, strict=True):
-        value = next((v for v in (values.get(key), others.get(key), otherwise) if v is not None), None)
+    for key, default in zip(shape.keys, shape.defaults, strict=True):
+        value = names.get(key) if key in OF_GROUP else words(fields(meta).get(key))
+        value = default if value is None else value
         if value is None:
             raise Bad(f"{key} must be given")
         found.append(value)
-    return (*found, values["rollout_id"])
-
-
-def metadata_of(meta: Json, values: dict[str, Json], shape: Shape) -> Json:
-    """What has no column of its own in the tables is kept all the same; of a group and a task that are one, one."""
-    ids = [values["task_id"], values["group_id"]]
-    is_told = None in ids or ids[0] == ids[1]
-    names = [name for name in shape.lacking if not (is_told and name in ("task_id", "group_id"))]
-    kept = {name: values[name] for name in names if values[name] is not None}
-    if not kept:
-        return meta
-    return {**(meta if isinstance(meta, dict) else {} if meta is None else {"meta": meta}), **kept}
+    return (*found, names["rollout_id"])
 
 
 def make_row(rollout: Rollout, place: int, shape: Shape, settings: Settings) -> Row:
     """Without the lines of its steps."""
     if "problem" in rollout:
         raise Bad(rollout["problem"])
-    meta, values = rollout.get("meta"), values_of(rollout, shape, settings)
-    key = key_of(values, rollout.get("keys", meta), shape)
+    meta, names = rollout.get("meta"), names_of(rollout, shape, settings)
+    key = key_of(names, rollout.get("keys", meta), shape)
     about = dict(rollout)
-    for name, otherwise in (("channel", "train"), ("truncated", False)):
+    for name, default in (("channel", "train"), ("truncated", False)):
         if about.get(name) is None:
-            about[name] = otherwise
-    about["metadata"] = metadata_of(meta, values, shape)
+            about[name] = default
+    # What has no column is metadata; a task that is its group is stored once.
+    kept = {name: names[name] for name in shape.lacking if names[name] is not None}
+    if kept.get("task_id", "") == names["group_id"]:
+        del kept["task_id"]
+    about["metadata"] = {**(fields(meta) if isinstance(meta, dict | None) else {"meta": meta}), **kept} if kept else meta
     if about.get("outcome") is not None and number(about["outcome"], "outcome") and about.get("success") is None:
         # Sums of scores miss 1 by the last digit.
         about["success"] = about["outcome"] >= settings.success_at - 1e-9
-    shown = dict(values)
-    if "group_id" in shape.lacking and values["task_id"] is None:
-        shown["task_id"] = values["group_id"]
     others = {name: OF_GROUP[name] for name in shape.others}
-    parts = [*map(text, key), *([encoded(others, shown)] if others else []), encoded(OF_ROLLOUT, about)]
+    parts = [*map(text, key), *([encoded(others, names)] if others else []), encoded(OF_ROLLOUT, about)]
     steps = rollout.get("steps") or []
-    about["source"] = meta.get("source") if isinstance(meta, dict) else None
+    about["source"] = fields(meta).get("source")
     is_whole = not any(step.get("step_no") is not None for step in steps)
     number_steps(steps)
-    task = shown["task_id"] or values["group_id"] or ""
+    task = names["group_id"] if names["task_id"] is None else names["task_id"]
     return Row(key, "\t".join(parts), steps, about, rollout.get("place", place), task, is_whole)
 
 

@@ -1,7 +1,7 @@
-"""What a directory is: which of its files are tries, which belong to one try, and what stands beside them.
+"""What a directory is: which of its files are tries, which belong to one try, and what is beside them.
 
-People have runs: a scaffold writes the trajectory into one file, the verdict into another, the task and the model into
-a third, and goes on in a fourth where the context was cut.
+A scaffold writes the trajectory into one file, the verdict into another, the task and the model into a third, and
+continues in a fourth if the context was cut.
 """
 
 import os
@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from stepadv.importing import recognise, verdicts
+from stepadv.importing import verdicts
 from stepadv.importing.files import CannotRead, File, documents_of, open_file
 from stepadv.importing.format import OTHER_TYPES, Rollout, fits, pick
-from stepadv.importing.formats import FORMATS, harbor
+from stepadv.importing.formats import FORMATS, document_of, format_of, harbor
 from stepadv.importing.tally import Tally
 from stepadv.importing.values import Json, Unreadable, at, fields, given, parse, without
 from stepadv.importing.verdicts import Outcomes, Verdicts, names_of
 
 HEAD = 8192  # bytes that tell what a file is
-LARGEST = 64 << 20  # of what stands beside tries
+LARGEST = 64 << 20  # of what is beside tries
 MOST_LOOKED = 30  # files of a trial, for one with its steps
 WRONG = (CannotRead, Unreadable, UnicodeDecodeError, RecursionError, *OTHER_TYPES)
 VERDICT = ("outcome", "success")
@@ -36,8 +36,8 @@ class Note:
     by_id: Verdicts = field(default_factory=dict)
 
 
-def document_of(path: str) -> Json:
-    """None: it is none; whoever needs it will be told when it is loaded."""
+def content_of(path: str) -> Json:
+    """None: it cannot be read, which is said when it is loaded."""
     try:
         with open_file(path) as stream:
             return parse(stream.read(LARGEST).decode())[0]
@@ -53,22 +53,30 @@ def head_of(path: str) -> bytes:
         return b""
 
 
+def format_of_file(path: str) -> str | None:
+    """Of a file that may have no format."""
+    try:
+        _, document = next(documents_of(path), (0, ""))
+        return format_of((document_of(document) if isinstance(document, str) else document)[0])
+    except WRONG:
+        return None
+
+
 # ----------
-# What stands beside tries, and what it says: each reads a file into members of all rollouts below a folder, or
-# verdicts
+# What is beside tries: each function reads a file into members of all rollouts below a folder, or into verdicts
 # ----------
 
 
 def trial(path: str) -> Rollout | None:
-    """Trials of terminal-bench are numbered in their run (run/task/trial/results.json), which says whose they are."""
-    document = document_of(path)
+    """terminal-bench numbers trials within their run (run/task/trial/results.json); run_metadata.json has the agent."""
+    document = content_of(path)
     if not fits(FORMATS["harbor"], document):
         return None
     about = harbor.about_trial(document)
     if "is_resolved" not in document:
         return about
     folder = os.path.dirname(os.path.dirname(os.path.dirname(path)))
-    said = document_of(os.path.join(folder, "run_metadata.json"))
+    said = content_of(os.path.join(folder, "run_metadata.json"))
     run, name = os.path.basename(folder), str(about.get("rollout_id"))
     policy = " ".join(str(at(said, key)) for key in ("agent_name", "model_name") if at(said, key))
     about["rollout_id"] = name if name.endswith(f".{run}") else f"{name} / {run}"
@@ -77,40 +85,39 @@ def trial(path: str) -> Rollout | None:
 
 def reward(path: str) -> Rollout | None:
     """What the verifier wrote: a number, or numbers by their names."""
-    document = document_of(path)
-    value = harbor.reward_of(document if isinstance(document, dict) else {"reward": document})
-    return None if value is None else {"outcome": value}
+    document = content_of(path)
+    return given({"outcome": harbor.reward_of(document if isinstance(document, dict) else {"reward": document})})
 
 
 def simulations(path: str) -> Rollout | None:
-    """What tau2 says of all simulations of a run that has a file for each: their domain, and the model."""
-    document = document_of(path)
+    """tau2: the domain and the model of a run that has a file for each simulation."""
+    document = content_of(path)
     found = pick({"domain": "info.environment_info.domain_name", "model": "info.agent_info.llm"}, document)
     return found if "domain" in found and at(document, "simulations") is None else None
 
 
 def report(path: str) -> Verdicts:
-    """What terminal-bench says of all trials says nothing of one."""
-    document = document_of(path)
-    is_of_tries = recognise.format_of(document) is not None or at(document, "n_resolved") is not None
+    """The report of terminal-bench over all trials tells no trial from another."""
+    document = content_of(path)
+    is_of_tries = format_of(document) is not None or at(document, "n_resolved") is not None
     return {} if is_of_tries else verdicts.report(document)
 
 
 def evaluation(path: str) -> Verdicts:
-    """OpenHands tells its output again, with the verdicts."""
+    """OpenHands writes its output again, with the verdicts."""
     is_beside = os.path.exists(os.path.join(os.path.dirname(path), "output.jsonl"))
     return {ids[0]: said for ids, said in verdicts.read(path)} if is_beside else {}
 
 
 class Beside(NamedTuple):
-    """Something that stands beside tries: its name, what stands in its beginning, and what it says."""
+    """A kind of file beside tries: its name, what its beginning has, and how it is read."""
 
     words: str
     name: str
     mark: str
     read: Callable[[str], Rollout | None] | None = None
     of_tries: Callable[[str], Verdicts] | None = None
-    below: str = "."  # of whom it says that, from its own folder
+    below: str = "."  # which folder's tries it is about, from its own
 
 
 OF_TRIAL = r'"trial_name"\s*:'
@@ -126,9 +133,10 @@ BESIDE = (
     Beside("results.json beside simulations/ (tau2)", r"results\.json$", OF_TAU2, simulations, below="simulations"),
     Beside("output.*eval.jsonl beside output.jsonl (OpenHands)", EVAL, "instance_id", of_tries=evaluation),
 )
+LOOKED_FOR = [beside.words for beside in BESIDE]
 # What is looked for beside files that are named, and above them.
 NAMED = re.compile(r"(results?|config|[^/]*report[^/]*|[^/]*eval)\.json|output\.[^/]*eval\.jsonl")
-# What scaffolds write beside tries and nobody imports; one that is known all the same is loaded.
+# What scaffolds write beside tries and nobody imports; a file with a known format is loaded all the same.
 OTHERS = re.compile(
     r"(all_)?preds\.jsonl?|(run_)?(metadata|config|lock|args)\.json|([^/]*[_-])?results?\.json|ctrf\.json"
     r"|.*\.config\.json|.*\.txt"
@@ -137,12 +145,8 @@ OTHERS = re.compile(
 ATTEMPT = re.compile(r"output\.critic_attempt_\d+\.jsonl")
 
 
-def looked_for() -> list[str]:
-    return [beside.words for beside in BESIDE]
-
-
 def nearness(folder: str, other: str) -> tuple[int, int]:
-    """How near two folders are: what of their paths is one, and what they are called alike behind that."""
+    """How near two folders are: the common beginning of their paths, and the names that they share behind it."""
     a, b = folder.split("/"), other.split("/")
     n = len(os.path.commonprefix([a, b]))
     return n, len(set(a[n:]) & set(b[n:]))
@@ -150,20 +154,8 @@ def nearness(folder: str, other: str) -> tuple[int, int]:
 
 def folders_of(path: str) -> Iterator[str]:
     """The folder of a file, and those above it."""
-    folder = os.path.dirname(path)
-    while folder not in ("", "/"):
-        yield folder
-        folder = os.path.dirname(folder)
-
-
-def format_of(path: str) -> str | None:
-    """Of a file that need not be one of ours."""
-    try:
-        _, document = next(documents_of(path, recognise.in_parts), (0, ""))
-        found = recognise.document_of(document) if isinstance(document, str) else document
-        return recognise.format_of(found[0])
-    except WRONG:
-        return None
+    while (path := os.path.dirname(path)) not in ("", "/"):
+        yield path
 
 
 class Runs:
@@ -173,9 +165,9 @@ class Runs:
         self.outcomes, self.has_version = outcomes, has_version
         self.notes: dict[str, list[Note]] = defaultdict(list)  # by folders, of all that is below
         self.by_id: dict[str, list[Note]] = defaultdict(list)
-        self.trials: dict[str, tuple[str, Note]] = {}  # by their folders: what says what they are
+        self.trials: dict[str, tuple[str, Note]] = {}  # by their folders: the file that says what they are
         self.n_passed = 0
-        found = [file for file in files if file.path == "-" or not self.stands_beside(file)]
+        found = [file for file in files if file.path == "-" or not self.is_beside(file)]
         listed = list(self.trials) if any(file.is_below for file in files) else []
         named = {folder for f in files if not f.is_below and f.path != "-" for folder in list(folders_of(f.path))[:3]}
         for folder in sorted(named):
@@ -184,16 +176,14 @@ class Runs:
         for file in self.files:
             file.is_optional = file.is_below and OTHERS.fullmatch(os.path.basename(file.path)) is not None
 
-    def stands_beside(self, file: File) -> bool:
+    def is_beside(self, file: File) -> bool:
         folder, name = os.path.split(file.path)
         if file.is_below and ATTEMPT.fullmatch(name) and os.path.exists(os.path.join(folder, "output.jsonl")):
             self.n_passed += 1
             return True
         found = [b for b in BESIDE if re.search(b.name, file.path)]
         head = head_of(file.path) if found else b""
-        for beside in found:
-            if not re.search(beside.mark.encode(), head):
-                continue
+        for beside in (b for b in found if re.search(b.mark.encode(), head)):
             note = Note(os.path.normpath(os.path.join(folder, beside.below)), name)
             try:
                 note.about = (beside.read(file.path) if beside.read else None) or {}
@@ -218,16 +208,17 @@ class Runs:
         names = [name for name in os.listdir(folder) if NAMED.fullmatch(name)] if os.access(folder, os.R_OK) else []
         for name in (*names, "verifier/reward.txt", "verifier/reward.json"):
             if os.path.isfile(path := os.path.join(folder, name)):
-                self.stands_beside(File(path, path, is_below=True))
+                self.is_beside(File(path, path, is_below=True))
 
     # ----------
-    # Trials: one try each
+    # Files that make one try
     # ----------
 
     def trial_of(self, path: str) -> str | None:
         return next((folder for folder in folders_of(path) if folder in self.trials), None)
 
     def tries_of_trials(self, files: list[File], trials: list[str]) -> Iterator[File]:
+        """One try for each trial."""
         below: dict[str, list[File]] = {folder: [] for folder in trials}
         for file in files:
             folder = self.trial_of(file.path) or ""
@@ -245,39 +236,31 @@ class Runs:
 
     @staticmethod
     def choose(files: list[File]) -> list[File]:
-        """The files with the steps: trajectories in ATIF, or else what is known first.  Of formats of which many
-        documents make one rollout all of that kind, of others the largest."""
+        """The files with the steps: trajectories in ATIF, or else of the first format that is known.  If many
+        documents of it make one rollout, all files of that kind; else the largest."""
         atif = [f for f in files if re.search(r"/trajectory[^/]*\.json$", f.path) and b"ATIF-v" in head_of(f.path)]
         if atif:
             return sorted(atif, key=lambda f: not f.path.endswith("/trajectory.json"))
         order = {".traj": 0, ".jsonl": 1, ".json": 2, ".txt": 3}
         likely = sorted(files, key=lambda f: (order.get(os.path.splitext(f.path)[1], 9), -f.size))[:MOST_LOOKED]
-        kinds = {file.path: format_of(file.path) for file in likely}
+        kinds = {file.path: format_of_file(file.path) for file in likely}
         name = next((kind for kind in kinds.values() if kind is not None), None)
         found = [file for file in likely if kinds[file.path] == name is not None]
         is_in_parts = name is not None and FORMATS[name].split is not None
         return sorted(found, key=lambda f: f.path) if is_in_parts else found[:1]
 
-    # ----------
-    # Files that make one try
-    # ----------
-
     def tied(self, files: list[File]) -> list[File]:
-        """Continuations and sub-agents go with the try that they are of, as the format tells it of files of a
-        folder."""
+        """Continuations and sub-agents go with their try, as the format tells it of files of a folder."""
         by_folder: dict[str, list[str]] = defaultdict(list)
         for file in files:
             if file.path.endswith(".json") and not file.more:
                 by_folder[os.path.dirname(file.path)].append(file.path)
         parents: dict[str, str] = {}
-        for paths in by_folder.values():
-            for format in FORMATS.values() if len(paths) > 1 else ():
-                if format.parents is not None and format.begins is not None:
-                    mine = {os.path.basename(path): path for path in paths if format.begins in head_of(path)}
-                    documents = (
-                        {name: fields(document_of(path)) for name, path in mine.items()} if len(mine) > 1 else {}
-                    )
-                    parents |= {mine[child]: mine[parent] for child, parent in format.parents(documents).items()}
+        for format in (f for f in FORMATS.values() if f.parents is not None and f.begins is not None):
+            for paths in (paths for paths in by_folder.values() if len(paths) > 1):
+                mine = {os.path.basename(path): path for path in paths if format.begins in head_of(path)}
+                documents = {name: fields(content_of(path)) for name, path in mine.items()} if len(mine) > 1 else {}
+                parents |= {mine[child]: mine[parent] for child, parent in format.parents(documents).items()}
         kept = [file for file in files if file.path not in parents]
         for file in kept:
             file.more += tuple(child for child, parent in parents.items() if parent == file.path)
@@ -295,7 +278,7 @@ class Runs:
             return rollout
         run = next((n.about for n in self.notes.get(os.path.dirname(file.path), ()) if "domain" in n.about), None)
         if run is not None:
-            # Tasks are numbered in their domain.
+            # tau2 numbers tasks within their domain.
             rollout = {**run, **rollout, "group_id": f"{run['domain']}/{rollout.get('group_id')}"}
         label, found = self.of_outcomes(rollout, file, tally)
         if found is None and rollout.get("outcome") is None and rollout.get("success") is None:
@@ -326,8 +309,8 @@ class Runs:
         return self.outcomes.name, found
 
     def beside(self, rollout: Rollout, file: File) -> tuple[str, Rollout | None]:
-        """The nearest verdict: of the folder, or of one above; or by the task's id.  Of two that are equally near and
-        say otherwise, none."""
+        """The nearest verdict: of the folder, or of one above; or by the task's id.  None, if two are equally near
+        and differ."""
         for note in (note for folder in folders_of(file.path) for note in self.notes.get(folder, ())):
             if said := {k: v for k, v in note.about.items() if k in VERDICT}:
                 return note.name, said

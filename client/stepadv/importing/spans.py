@@ -1,13 +1,12 @@
-"""What formats of spans share, OpenTelemetry's and Langfuse's: a trace of spans in our words is a rollout.
+"""What OpenTelemetry and Langfuse share: a trace of spans is a rollout.
 
 A span is a dict of
   trace, span, parent, name   ids as the source has them
-  kind        llm, tool, judge (it says something of the others) or other; score: scores of the span called of, or of
-              the trace
-  at          when it began, in microseconds; started_at, ended_at: in words
+  kind        llm, tool, judge (it judges others) or other
+  started_at, ended_at        times in a form that sorts
   failed, message     whether it ended in an error, and what that says
   heard, said of llm: messages, what was new to the model and what it answered
-  system      of llm: what it was told before all
+  system      of llm: the system prompt
   call        of tool: {"id", "args", "text"}, what it was called with and gave
   model, input_tokens, output_tokens, agent
   task, session, asked        what the trace is about, if this span says so
@@ -20,30 +19,25 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, hear_messages
+from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, hear_messages, is_of_model, join
+from stepadv.importing.conversation import text_of
 from stepadv.importing.format import Rollout, Where
-from stepadv.importing.values import Json, at, digest, fields, first, given, objects, time_of, unquoted, words
+from stepadv.importing.values import Json, at, digest, fields, first, given, objects, unquoted, words
 from stepadv.importing.verdicts import score_of, verdict_of_scores
 
 Span = dict[str, Any]
-KINDS = {
-    "LLM": "llm",
-    "GENERATION": "llm",
-    "TOOL": "tool",
-    "RETRIEVER": "tool",
-    "EVALUATOR": "judge",
-    "GUARDRAIL": "judge",
-}
+KINDS = dict.fromkeys(("LLM", "GENERATION"), "llm") | dict.fromkeys(("TOOL", "RETRIEVER"), "tool")
+KINDS |= dict.fromkeys(("EVALUATOR", "GUARDRAIL"), "judge")
 NO_STEP = "spans that are no step"
 
 
-def begin_of(span: Span) -> tuple[bool, int]:
-    """In the order of time; what says no time comes last."""
-    return (span.get("at") is None, span.get("at") or 0)
+def begin_of(span: Span) -> tuple[bool, str]:
+    """In the order of time; a span without a time comes last."""
+    return (span.get("started_at") is None, span.get("started_at") or "")
 
 
 # ----------
-# What a model was told, or answered, in whatever shape somebody has noted it
+# What a model was told, or answered, in whatever form it is noted
 # ----------
 
 
@@ -65,13 +59,12 @@ def noted(value: Json, role: str) -> list[Json]:
             return [plain_message(m) for m in objects(v)]
         if any("type" in b and b.keys() & {"text", "input", "content", "thinking"} for b in objects(v)):
             return [{"role": role, "content": v}]
-    # What has a text alone is that text.
     text = first(v, "content text output input") if isinstance(v, dict) else None
     return [{"role": role, "content": words(v if text is None else text)}]
 
 
 def plain_message(message: dict[str, Json]) -> dict[str, Json]:
-    """Gemini's parts, and calls that somebody has written as the text of a message, as everybody has them."""
+    """Gemini's parts, and calls that are the text of a message, in the usual form."""
     parts = message.get("parts")
     if isinstance(parts, list) and any(map(plain_part, parts)):
         return {**message, "parts": [plain_part(part) or part for part in parts]}
@@ -84,21 +77,26 @@ def plain_message(message: dict[str, Json]) -> dict[str, Json]:
 
 
 def plain_part(part: Json) -> Json:
-    call = first(part, "function_call functionCall")
-    found = fields(call) or fields(first(part, "function_response functionResponse"))
-    names = ("tool_call", "args", "arguments") if found is call else ("tool_call_response", "response", "response")
-    value = found.get(names[1])
-    about = {
-        "type": names[0],
-        "id": found.get("id"),
-        "name": found.get("name"),
-        names[2]: {} if value is None else value,
-    }
-    return about if found else None
+    if call := fields(first(part, "function_call functionCall")):
+        return {**about_part(call), "type": "tool_call", "arguments": first(call, "args") or {}}
+    if answer := fields(first(part, "function_response functionResponse")):
+        return {**about_part(answer), "type": "tool_call_response", "response": first(answer, "response") or {}}
+    return None
+
+
+def about_part(part: dict[str, Json]) -> dict[str, Json]:
+    return {"id": part.get("id"), "name": part.get("name")}
 
 
 def calls_something(message: dict[str, Json]) -> bool:
     return "tool_calls" in message or isinstance(at(message, "additional_kwargs.tool_calls"), list)
+
+
+def heard_of(messages: list[Json]) -> dict[str, Json]:
+    """Members of a span: what came after the model's last message, and the system prompt."""
+    last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
+    system = [m for m in objects(messages) if m.get("role") in ("system", "developer")]
+    return {"heard": messages[last + 1 :], "system": join(text_of(first(m, "content parts")) or "" for m in system)}
 
 
 # ----------
@@ -108,7 +106,7 @@ def calls_something(message: dict[str, Json]) -> bool:
 
 @dataclass
 class Turn:
-    """A call of the model (none: what was before any): what was new to it, what it said, and what came of it."""
+    """A call of the model (none: what was before any): what was new to it, what it said, and the tools it used."""
 
     span: Span = field(default_factory=dict)
     heard: list[Item] = field(default_factory=list)
@@ -130,7 +128,7 @@ def kinds_above(span: Span, by_id: dict[str, Span]) -> set[str]:
 
 
 def why_no_step(span: Span, within: set[str], last: Span) -> str | None:
-    """Of a tool only the call counts, not what happens within; a model within a model is one call noted twice; a model
+    """Only the call of a tool counts, not what happens within; a model within a model is one call noted twice; a model
     that failed has done nothing."""
     kind, said, ended = span["kind"], span.get("said"), last.get("ended_at")
     if kind == "judge" or "judge" in within:
@@ -143,13 +141,13 @@ def why_no_step(span: Span, within: set[str], last: Span) -> str | None:
         return "spans within a call of the model"
     if span.get("failed") and not said:
         return "calls of the model that failed"
-    # Two instruments may note one call of the model side by side: what said the same while the other lasted.
+    # Two instruments may note one call side by side: the same answer while the other call lasted.
     is_same = said and said == last.get("said") and ended is not None and (span.get("started_at") or ended) < ended
     return "calls of the model noted twice" if is_same else None
 
 
 def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
-    # Of two with one id the later says more.
+    # Of two with one id the later has more.
     unique = {span.get("span") or f"\0{i}": span for i, span in enumerate(spans)}
     by_id = {span["span"]: span for span in unique.values() if span.get("span")}
     turns = [Turn()]
@@ -160,12 +158,11 @@ def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
             heard, said = hear_messages(span.get("heard")), hear_messages(span.get("said"))
             dropped += heard.dropped
             # Calls without ids get some, by which results find them.
-            named = [
-                i._replace(id=i.id or f"{len(turns)}.{n}") if i.kind == CALL else i for n, i in enumerate(said.items)
-            ]
+            ids = (item.id or f"{len(turns)}.{n}" if item.kind == CALL else item.id for n, item in enumerate(said.items))
+            named = [item._replace(id=id) for item, id in zip(said.items, ids, strict=True)]
             turns.append(Turn(span, heard.items, named))
             continue
-        # What is called like something that the model calls is that tool, whatever kind it is noted as.
+        # A span with the name of something that the model calls is that tool, whatever kind it is noted as.
         found = call_of(span, turns, taken) if why in (None, NO_STEP) else None
         if found is not None:
             found[0].tools.append((span, found[1]))
@@ -178,11 +175,11 @@ def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
 
 
 # What instruments put before the name of a tool.
-OF_INSTRUMENT = re.compile(r"(running tool: |execute_tool |tool[.:] ?)")
+OF_INSTRUMENT = re.compile(r"^(running tool: |execute_tool |tool[.:] ?)")
 
 
 def tool_name(name: Json) -> str | None:
-    return OF_INSTRUMENT.sub("", name, count=1) if isinstance(name, str) and OF_INSTRUMENT.match(name) else words(name)
+    return OF_INSTRUMENT.sub("", name) if isinstance(name, str) else words(name)
 
 
 def same_args(call: Item, span: Span) -> bool:
@@ -195,12 +192,11 @@ def call_of(span: Span, turns: list[Turn], taken: set[int]) -> tuple[Turn, Item]
     before: a model may go on before a tool has begun."""
     name, id_ = tool_name(span.get("name")), words(at(span, "call.id"))
     near = [(turn, call) for turn in reversed(turns) for call in turn.calls if id(call) not in taken]
-    for turn, call in near:
-        if id_ is not None and call.id == id_:
-            return turn, call
     named = [found for found in near if found[1].tool == name]
-    of_args = next((found for found in named if same_args(found[1], span)), None)
-    return of_args or next((found for found in named if found[0] is turns[-1]), None)
+    by_id = (found for found in near if id_ is not None and found[1].id == id_)
+    of_args = (found for found in named if same_args(found[1], span))
+    of_turn = (found for found in named if found[0] is turns[-1])
+    return next(by_id, None) or next(of_args, None) or next(of_turn, None)
 
 
 def match_answers(turn: Turn, before: Turn) -> tuple[dict[str | None, Item], list[Item]]:
@@ -227,10 +223,10 @@ def add_results(talk: Conversation, turn: Turn, answers: dict[str | None, Item])
     for id_, tool, answer in own + [(c.id, done.get(c.id), answers.get(c.id)) for c in turn.calls]:
         if answer is None and tool is None:
             continue
-        # What the model heard of its call says more than what the tool gave.
+        # What the model heard of its call counts before what the tool gave.
         text = answer.text if answer is not None else None
         text = words(at(tool, "call.text")) if text is None and tool else text
-        # What says nothing and did not fail went well.
+        # An empty result without a failure is good.
         ok = True if text is None else answer.ok if answer else None
         told = tool.get("message") if text is None and tool else text
         talk.result(told, id_, False if tool and tool.get("failed") else ok)
@@ -246,7 +242,7 @@ def hear_turns(talk: Conversation, turns: list[Turn]) -> None:
             talk.think(None, new=True)
         for item in turn.said:
             talk.add(item.kind, item.text, id=item.id, tool=item.tool, args=item.args, ok=item.ok)
-        # Whoever notes no words notes that there was a turn.
+        # A span without messages is a turn all the same.
         if turn.span and not turn.tools and not any(i.kind in (SAY, CALL) for i in turn.said):
             talk.say(None)
         for span, call in turn.tools:
@@ -256,8 +252,8 @@ def hear_turns(talk: Conversation, turns: list[Turn]) -> None:
 
 
 def add_notes(steps: list[dict[str, Json]], turns: list[Turn]) -> dict[str, int]:
-    """What is told of each turn beside what was done (times, tokens), and its reward: the sum of its spans' scores
-    called reward or step_reward (those of a root are the rollout's).  The sums of tokens."""
+    """Times and tokens of each turn, and its reward: the sum of its spans' scores called reward or step_reward (those
+    of a root are the rollout's).  The sums of tokens."""
     sums: Counter[str] = Counter()
     keys = ("started_at", "ended_at", "input_tokens", "output_tokens", "model", "agent")
     for number, turn in enumerate(turns, -1):
@@ -280,33 +276,16 @@ def add_notes(steps: list[dict[str, Json]], turns: list[Turn]) -> dict[str, int]
 # ----------
 
 
-def with_roots_and_scores(spans: list[Span]) -> list[Span]:
-    """Whose parent is somewhere else is a root here.  Scores that stand beside their spans go to them, those of the
-    trace to its root; nothing: there are only scores."""
-    ids = {span.get("span") for span in spans}
-    found = []
-    for span in spans:
-        is_orphan = span.get("parent") is not None and span["parent"] not in ids
-        if span["kind"] != "score":
-            more = {"parent": None, "orphan": True} if is_orphan else {}
-            found.append({**span, **more, "scores": list(span.get("scores") or ())})
-    by_id = {s.get("span"): s for s in reversed(found)}
-    root: Span = min(found, key=lambda s: (s.get("parent") is not None, begin_of(s)), default={})
-    for span in spans if found else ():
-        if span["kind"] == "score":
-            by_id.get(span.get("of"), root)["scores"] += span["scores"]
-    return found
-
-
 def says(spans: list[Span], key: str) -> Json:
-    """What the first that says something says: the root's first, then in the order of time."""
+    """What the first span that has this says: the root's first, then in the order of time."""
     return next((s[key] for s in spans if s["kind"] != "judge" and s.get(key) not in (None, "", {}, [])), None)
 
 
 def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
-    found = with_roots_and_scores(spans)
-    if not found:
-        return {"dropped": {"scores of traces that are elsewhere": len(spans)}}
+    ids = {span.get("span") for span in spans}
+    # A span whose parent is somewhere else is a root here.
+    orphans = [s for s in spans if s.get("parent") is not None and s["parent"] not in ids]
+    found = [{"scores": [], **s, **({"parent": None} if s in orphans else {})} for s in spans]
     ordered = sorted(found, key=lambda s: (s.get("parent") is not None, begin_of(s)))
     roots = [s for s in ordered if s.get("parent") is None]
     judges = [s for s in found if s["kind"] == "judge" and s.get("parent") is not None]
@@ -322,17 +301,17 @@ def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     group = says(ordered, "task") or says(ordered, "session") or (digest(asked) if asked is not None else None)
     problem = None if group is not None else f"no span of trace {trace} says its task, its session or what was asked"
     # A trace may be spread over files of which this is one.
-    if all(s.get("orphan") for s in roots):
+    if len(orphans) == len(roots):
         made["repaired"]["traces without their first span"] += 1
         hint = "its first span is not here: cat FILES | stepadv import - takes files that share traces for one"
         problem = problem and f"{problem}, and {hint}"
-    about: Rollout = {
+    members: Rollout = {
         "model": says(ordered, "model"),
         "started_at": min((s["started_at"] for s in found if s.get("started_at")), default=None),
         "ended_at": max((s["ended_at"] for s in found if s.get("ended_at")), default=None),
     }
     for span in reversed(ordered):
-        about |= span.get("about") or {}
+        members |= span.get("about") or {}
     meta = {
         "source": where.source,
         "name": says(roots, "name"),
@@ -344,24 +323,18 @@ def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     }
     names = {"group_id": group, "rollout_id": trace or digest(found), "problem": problem}
     meta = {**(says(roots, "more") or {}), **given(meta)} or None
-    return given({**verdict_of_scores(scores), **about, **names, "meta": meta}) | made
+    return given({**verdict_of_scores(scores), **members, **names, "meta": meta}) | made
 
 
-def times(began: int | None, ended: int | None) -> dict[str, Json]:
-    return {"at": began, "started_at": time_of(began), "ended_at": time_of(ended)}
-
-
-# Names under which people note what a trace is about, the surest first.
+# Names of attributes that say what a trace is about, the surest first.
 NAMES = {
     "task": "task_id task.id task group_id instance_id instance.id problem_id dataset.example.id example.id"
-    " metadata.task_id metadata.task metadata.group_id metadata.instance_id metadata.problem_id metadata.example_id"
-    " langfuse.dataset.item.id langfuse.trace.metadata.task_id",
-    "session": "session.id gen_ai.conversation.id session_id conversation.id langfuse.session.id thread.id",
-    "run_id": "run_id run.id metadata.run_id experiment.id langfuse.trace.metadata.run_id",
-    "policy_version": "policy_version policy.version metadata.policy_version langfuse.trace.metadata.policy_version",
+    " metadata.task_id metadata.task metadata.group_id metadata.instance_id metadata.problem_id metadata.example_id",
+    "session": "session.id gen_ai.conversation.id session_id conversation.id thread.id",
+    "run_id": "run_id run.id metadata.run_id experiment.id",
+    "policy_version": "policy_version policy.version metadata.policy_version",
     "policy_step": "policy_step policy.step metadata.policy_step",
-    "model": "gen_ai.response.model llm.response.model_name gen_ai.request.model llm.model_name llm.request.model_name"
-    " langfuse.observation.model.name",
+    "model": "gen_ai.response.model llm.response.model_name gen_ai.request.model llm.model_name llm.request.model_name",
     "input_tokens": "gen_ai.usage.input_tokens llm.token_count.prompt gen_ai.usage.prompt_tokens",
     "output_tokens": "gen_ai.usage.output_tokens llm.token_count.completion gen_ai.usage.completion_tokens",
     "agent": "gen_ai.agent.name agent.name",

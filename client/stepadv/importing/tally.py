@@ -1,4 +1,4 @@
-"""What became of files, and what is said of it in the end."""
+"""What became of files, and the summary at the end."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from stepadv.importing.rows import Row
 from stepadv.importing.verdicts import Outcomes
 from stepadv.text import complain, count, safe
 
-MOST_PROBLEMS = 20  # of a file that are told
+MOST_PROBLEMS = 20  # of a file that are listed
 
 
 @dataclass
@@ -16,17 +16,17 @@ class Tally:
     """What became of a file, or of all of them."""
 
     # Documents and rollouts that cannot be used, and rollouts that contradict others; rollouts and steps that were
-    # added, changed, and known before; rollouts without steps; signs that PostgreSQL does not hold.
+    # added, changed, and known before; rollouts without steps.
     counts: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     problems: list[tuple[int, str]] = field(default_factory=list)  # the document's number, and why
     tries: dict[int, bool] = field(default_factory=dict)  # hash of the key: whether it is judged
     tasks: set[int] = field(default_factory=set)
-    verdicts: dict[str, set[int]] = field(default_factory=dict)  # that stood beside: where, and of which rollouts
-    matched: set[str] = field(default_factory=set)  # of the user's outcomes, and the names of rollouts
-    names: set[str] = field(default_factory=set)
-    is_of_other: bool = False
+    verdicts: dict[str, set[int]] = field(default_factory=dict)  # of which rollouts the verdict is beside, by the file
+    matched: set[str] = field(default_factory=set)  # of the user's outcomes
+    names: set[str] = field(default_factory=set)  # of rollouts, if there are outcomes
+    is_of_other: bool = False  # a contradiction with another file of that name
 
     @property
     def n_problems(self) -> int:
@@ -59,7 +59,7 @@ class Tally:
 
 @dataclass
 class Summary:
-    """Of a whole import; show: says it all, and gives the exit status."""
+    """Of a whole import; show: prints it, and gives the exit status."""
 
     looked_for: list[str] = field(default_factory=list)
     n_files: int = 0
@@ -110,7 +110,7 @@ class Summary:
             yield self.tries()
 
     def tries(self) -> str:
-        """How many tries there are, how many are judged, and by whom."""
+        """How many tries there are, how many have a verdict, and from which file."""
         tally, n, judged = self.tally, len(self.tally.tries), sum(self.tally.tries.values())
         labels = {label: len(found) for label, found in sorted(tally.verdicts.items())}
         if own := judged - sum(labels.values()):
@@ -121,14 +121,15 @@ class Summary:
         return f"{count(n, 'try', 'tries')} of {count(len(tally.tasks), 'task')}, {judged} judged{by}{rest}"
 
     def warn(self) -> None:
-        """Nobody sees in a table of numbers that there is no advantage in it."""
-        bar = "*" * 78
+        """A table of numbers does not show that there are no advantages in it."""
         looked = ["reward, score, outcome, success or resolved in the files", *self.looked_for]
-        complain(bar)
-        complain("* WARNING: nothing is judged.  No method gives a step an advantage without a")
-        complain("* verdict on some rollouts of its task.  Looked for:")
-        for words in looked:
-            complain(f"*   - {words}")
-        complain("* --outcomes FILE says them: csv, json or jsonl with task_id or rollout_id, and")
-        complain("* success or reward.")
-        complain(bar)
+        lines = [
+            "WARNING: no rollout has a verdict.  Without verdicts, no method can compute",
+            "advantages.  These were looked for:",
+            *(f"  - {words}" for words in looked),
+            "Use --outcomes FILE: csv, json or jsonl with task_id or rollout_id, and success",
+            "or reward.",
+        ]
+        bar = "*" * 78
+        for line in (bar, *(f"* {line}" for line in lines), bar):
+            complain(line)

@@ -1,11 +1,10 @@
-"""JSON as PostgreSQL can hold it: decoded strictly, U+0000 replaced, what is wrong in words; and what lies in it."""
+"""JSON as PostgreSQL can hold it: decoded strictly, U+0000 replaced, problems in words; and what lies in it."""
 
-import codecs
 import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -13,13 +12,12 @@ from typing import Any
 Json = Any
 MAX_BYTES = 268435455  # of a document; an object of jsonb holds no more
 NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-WHITE = " \t\r\n"
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
 
 
 class Unreadable(Exception):
-    """A document that is none, in words."""
+    """A document that cannot be read, in words."""
 
 
 # ----------
@@ -47,7 +45,7 @@ def too_large(n: int) -> Unreadable:
 
 
 def decode(data: bytes) -> str:
-    """Bytes as text; nothing but UTF-8 is."""
+    """Bytes as text, which must be UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -62,7 +60,7 @@ def complaint(error: ValueError | RecursionError) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if not isinstance(error, json.JSONDecodeError):
-        return "a number out of range: it has too many digits" if "limit" in str(error) else f"invalid JSON: {error}"
+        return "a number out of range: it has too many digits"
     if error.msg.startswith("Invalid control character"):
         return f"a control character (byte {ord(error.doc[error.pos])}) in a string, which JSON does not allow"
     where = f"character {error.pos + 1}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
@@ -83,7 +81,7 @@ def parse(text: str) -> tuple[Json, int]:
 
 
 def unquoted(value: Json) -> Json:
-    """A string of JSON as what it spells; another value as it is."""
+    """A string of JSON as the value in it; another value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         try:
             found = parse(value)[0]
@@ -97,65 +95,28 @@ def digest(value: Json) -> str:
     """An id made of content, for what has none of its own."""
     try:
         text = _sorted.encode(value)
-    except (ValueError, RecursionError) as error:
-        deep = isinstance(error, RecursionError)
-        raise Unreadable(complaint(error) if deep else "a number out of range") from None
+    except RecursionError as error:
+        raise Unreadable(complaint(error)) from None
+    except ValueError:
+        raise Unreadable("a number out of range") from None
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def short_id(text: str) -> str:
-    """Made of a text."""
+    """An id made of a text."""
     return hashlib.md5(text.encode(errors="replace"), usedforsecurity=False).hexdigest()[:10]
-
-
-def elements(stream: Any, block: int = 1 << 20) -> Iterator[tuple[Json, int]]:
-    """The elements of a list that is too long to be held, one by one, as parse() gives them."""
-    to_text = codecs.getincrementaldecoder("utf-8-sig")().decode
-    text, at, at_end, before = "", 0, False, "["
-    while True:
-        while text[at : at + 1] in WHITE and at < len(text):
-            at += 1
-        if before and text[at : at + 1] == before:
-            before, at = "", at + 1
-            continue
-        if text[at : at + 1] == "]" and before != "[":
-            if (text[at + 1 :] + to_text(stream.read(), True)).strip():
-                raise Unreadable("invalid JSON: something follows the list")
-            return
-        if before and at < len(text):
-            raise Unreadable(f"invalid JSON at character {at + 1} of a list: , or ] expected")
-        try:
-            value, end = _decoder.raw_decode(text, at) if not before else (None, 0)
-            # A number may go on in what was not read yet.
-            if end and (at_end or text[end : end + 1]):
-                yield parse(text[at:end]) if "\\u0000" in text[at:end] else (value, 0)
-                before, at = ",", end
-                continue
-        except (json.JSONDecodeError, RecursionError) as error:
-            if at_end or isinstance(error, RecursionError):
-                raise Unreadable(complaint(error)) from None
-        if at_end:
-            raise Unreadable("invalid JSON: it ends too early")
-        if len(text) - at > MAX_BYTES:
-            raise too_large(len(text) - at)
-        # As much again, so that a long element is not looked at too often.
-        data = stream.read(max(block, len(text) - at))
-        at_end = not data
-        try:
-            text, at = text[at:] + to_text(data, at_end), 0
-        except UnicodeDecodeError:
-            raise Unreadable("invalid UTF-8") from None
 
 
 # ----------
 # What lies in a document
 # ----------
 
+TYPES = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
+
 
 def type_of(value: Json) -> str:
     """Its type in JSON."""
-    names = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
-    return names.get(type(value), "object")
+    return TYPES.get(type(value), "object")
 
 
 def words(value: Json) -> str | None:
@@ -221,7 +182,7 @@ def path_of(*parts: Json) -> str | None:
 
 
 # ----------
-# Times, however somebody has written them
+# Times, however they are written
 # ----------
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -229,7 +190,7 @@ NUMBER = re.compile(r"[0-9]{1,25}(\.[0-9]{1,20})?")
 
 
 def parse_time(text: str) -> datetime | None:
-    """A time in words; without a zone it is UTC, as those who leave it out mean it."""
+    """A time without a zone is UTC, as those who leave the zone out mean it."""
     try:
         found = datetime.fromisoformat(text.strip().removesuffix(" UTC"))
     except ValueError:
@@ -237,33 +198,18 @@ def parse_time(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def instant(value: Json) -> int | None:
-    """Microseconds since 1970 of a text or a number; None: none, or 0, or no time."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return None
-    text = str(value).strip()
-    if text in ("", "0"):
-        return None
-    if isinstance(value, (int, float)) or NUMBER.fullmatch(text):
-        # Seconds, milliseconds, microseconds or nanoseconds: those of our time tell.
-        number = int(text) if text.isdigit() else float(text)
-        size = abs(number)
-        factor = 1e6 if size < 1e11 else 1e3 if size < 1e14 else 1
-        return int(number * factor) if size < 1e17 else int(number) // 1000
-    found = parse_time(text)
-    return None if found is None else (found - EPOCH) // timedelta(microseconds=1)
-
-
-def time_of(microsecond: int | None) -> str | None:
-    """In words, UTC."""
-    if microsecond is None:
-        return None
+def time_of(value: Json) -> str | None:
+    """A text or a number that is a time, in UTC, in a form that sorts; None: it is none, or 0."""
+    text = str(value).strip() if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
     try:
-        return (EPOCH + timedelta(microseconds=microsecond)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        if NUMBER.fullmatch(text):
+            # Seconds, milliseconds, microseconds or nanoseconds: those of our age tell.
+            number = int(text) if text.isdigit() else float(text)
+            factor = 1e6 if number < 1e11 else 1e3 if number < 1e14 else 1
+            microseconds = int(number * factor) if number < 1e17 else int(number) // 1000
+            found = EPOCH + timedelta(microseconds=microseconds) if number else None
+        else:
+            found = parse_time(text)
+        return f"{found.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}" if found else None
     except OverflowError:
         return None
-
-
-def time_at(value: Json) -> str | None:
-    """A text or a number that is a time, in words."""
-    return time_of(instant(value))

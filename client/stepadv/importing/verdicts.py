@@ -1,4 +1,4 @@
-"""Verdicts: scores that formats tell, reports of benchmarks, and tables that somebody has of their own (--outcomes).
+"""Verdicts: scores of formats, reports of benchmarks, and tables of the user's own (--outcomes).
 
 A verdict is members of a rollout, outcome or success, by the id of a task or of a try.
 """
@@ -11,18 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from stepadv.importing.files import CannotRead, documents_of, open_file
 from stepadv.importing.format import TRIALS, Rollout, base_of
-from stepadv.importing.values import (
-    Json,
-    Unreadable,
-    at,
-    decode,
-    fields,
-    first,
-    given,
-    objects,
-    parse,
-    words,
-)
+from stepadv.importing.values import Json, Unreadable, at, decode, fields, first, given, objects, parse, words
 from stepadv.text import Failed, count, shorten
 
 Verdicts = dict[str, Rollout]
@@ -51,7 +40,7 @@ def score_of(value: Json) -> float | None:
 
 
 def verdict_of(record: Json) -> Rollout:
-    """What a row says.  A truth, or a word for one, where a reward is wanted is a success."""
+    """What a row says.  A truth, or a word for one, in the place of a reward is a success."""
     told, outcome = score_of(first(record, OF_SUCCESS)), first(record, OF_OUTCOME)
     found: Rollout = {"success": told > 0} if told in (0, 1) else {}
     score = score_of(outcome)
@@ -61,8 +50,8 @@ def verdict_of(record: Json) -> Rollout:
 
 
 def verdict_of_scores(scores: list[Json]) -> Rollout:
-    """Which of a trace's scores is its outcome: by its name, or because there is no other.  Of several others somebody
-    must say which.  Of two with one name the later counts."""
+    """The outcome among a trace's scores: by its name, or because there is no other.  Of two with one name the later
+    counts."""
     names = [(words(at(score, "name")) or "").lower() for score in scores]
     found = {n: v for n, score in zip(names, scores, strict=True) if n and (v := score_of(score)) is not None}
     outcome = next((found[name] for name in OF_OUTCOME.split() if name in found), None)
@@ -72,19 +61,19 @@ def verdict_of_scores(scores: list[Json]) -> Rollout:
     return given({"outcome": outcome, "success": None if success is None else success == 1})
 
 
+LOST = "unresolved empty_patch no_generation applied generated".split()
+
+
 def report(document: Json) -> Verdicts:
-    """What a report of SWE-bench says, of its harness or of a run in the service; of one instance; of older
-    versions."""
+    """What a report of SWE-bench says: of its harness, of a run in the service, of one instance, of older versions."""
     record = fields(document)
     lists = {key.removesuffix("_ids"): value for key, value in record.items() if isinstance(value, list)}
-    if "resolved" in lists:
-        # Whose evaluation failed is not judged.
-        lost = [
-            i for k in ("unresolved", "empty_patch", "no_generation", "applied", "generated") for i in lists.get(k, ())
-        ]
-        told = [*((i, False) for i in lost), *((i, True) for i in lists["resolved"])]
-        return {words(i) or "": {"success": is_won} for i, is_won in told}
-    return {key: {"success": v["resolved"]} for key, v in record.items() if isinstance(at(v, "resolved"), bool)}
+    if "resolved" not in lists:
+        return {key: {"success": v["resolved"]} for key, v in record.items() if isinstance(at(v, "resolved"), bool)}
+    # An instance whose evaluation failed is not judged.
+    told = {words(i) or "": False for key in LOST for i in lists.get(key, ())}
+    told |= {words(i) or "": True for i in lists["resolved"]}
+    return {id: {"success": is_won} for id, is_won in told.items()}
 
 
 def ids_of(record: dict[str, Json]) -> list[str]:
@@ -97,7 +86,7 @@ def ids_of(record: dict[str, Json]) -> list[str]:
 
 
 def of_document(document: Json) -> Iterator[tuple[list[str], Rollout]]:
-    """Of a report, a list of records, a record, or an object of ids and what became of them."""
+    """Of a report, a list of records, a record, or an object of ids and verdicts."""
     found = report(document)
     if isinstance(document, list) or ids_of(fields(document)) and not found:
         for record in objects(document) if isinstance(document, list) else [document]:
@@ -113,11 +102,11 @@ def of_document(document: Json) -> Iterator[tuple[list[str], Rollout]]:
 
 
 def read(path: str) -> list[tuple[list[str], Rollout]]:
-    """All that a file of JSON, of lines of it, or a table with commas or tabs says."""
+    """All verdicts in a file of JSON, of lines of it, or in a table with commas or tabs."""
     if path.lower().endswith((".csv", ".tsv")):
         with open_file(path) as stream:
-            text = decode(stream.read()).removeprefix("\ufeff")
-        rows = csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in text.partition("\n")[0] else ",")
+            lines = decode(stream.read()).removeprefix("\ufeff").splitlines()
+        rows = csv.DictReader(lines, delimiter="\t" if "\t" in "".join(lines[:1]) else ",")
         table = [{(k or "").strip().lower(): v or None for k, v in row.items() if isinstance(v, str)} for row in rows]
         return list(of_document(table))
     found: list[tuple[list[str], Rollout]] = []
@@ -129,7 +118,7 @@ def read(path: str) -> list[tuple[list[str], Rollout]]:
 
 
 class Outcomes:
-    """What the user knows of the rollouts: it counts before what their files say."""
+    """The user's own verdicts: they count before those of files."""
 
     def __init__(self, path: str):
         self.name = os.path.basename(path)
@@ -139,7 +128,7 @@ class Outcomes:
             raise Failed(f"--outcomes: {path}: {error}") from None
         if not found:
             ids, kinds = (", ".join(names.split()) for names in (f"{OF_TRY} {OF_TASK}", f"{OF_SUCCESS} {OF_OUTCOME}"))
-            raise Failed(f"--outcomes: {path}: there is nothing in it with an id ({ids}) and a verdict ({kinds})")
+            raise Failed(f"--outcomes: {path}: no row has an id ({ids}) and a verdict ({kinds})")
         self.of: dict[str, tuple[str, Rollout]] = {id: (ids[0], said) for ids, said in found for id in reversed(ids)}
         self.ids = list(dict.fromkeys(ids[0] for ids, _ in found))
 
@@ -150,7 +139,7 @@ class Outcomes:
     def unmatched(self, matched: set[str], names: set[str], most: int = 20) -> Iterator[str]:
         lost = [id for id in self.ids if id not in matched]
         if lost:
-            yield f"{count(len(lost), 'id')} of {self.name} {'is' if len(lost) == 1 else 'are'} of no rollout:"
+            yield f"{count(len(lost), 'id')} of {self.name} {'matches' if len(lost) == 1 else 'match'} no rollout:"
         known = sorted(names)[:5000]
         for id in lost[:most]:
             near = difflib.get_close_matches(id, known, 1, 0.6)

@@ -1,7 +1,7 @@
 """Rollouts into the tables of a schema.
 
-Rollouts are inserted, in one order so that two loads with the same ones wait for each other; what the tables had not
-gets its steps by COPY, what they had is compared with theirs.
+Rollouts are inserted, in one order so that two loads with the same ones wait for each other; new ones get their steps
+by COPY, the others are compared with what the tables have.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,14 @@ SHAPE = """SELECT a.attname::text, k.i, pg_get_expr(d.adbin, d.adrelid)
     WHERE a.attrelid = to_regclass(format('%%I.rollouts', %s::text)) AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY a.attnum"""
 THERE = "SELECT to_regclass(format('%%I.steps', %s::text)) IS NOT NULL"
+# What a rollout becomes that is there already: nothing that is known is lost.
+MERGED = {
+    "truncated": "r.truncated OR excluded.truncated",
+    "started_at": "least(r.started_at, excluded.started_at)",
+    "ended_at": "greatest(r.ended_at, excluded.ended_at)",
+} | {name: f"coalesce(excluded.{name}, r.{name})" for name in ("outcome", "success", "model")}
+# And if its steps have changed.
+RENEWED = {"metadata": "coalesce(excluded.metadata, r.metadata)"}
 
 
 def names(columns: Sequence[str]) -> sql.Composed:
@@ -45,39 +53,31 @@ class Tables:
         self.connection, self.schema, self.settings = connection, schema, settings
         self.rollouts, self.steps = sql.Identifier(schema, "rollouts"), sql.Identifier(schema, "steps")
         if value(connection, "SELECT getdatabaseencoding()") != "UTF8":
-            raise Failed("rollouts cannot be loaded into a database that is not in UTF8")
+            raise Failed("rollouts cannot be loaded into a database whose encoding is not UTF8")
         self.shape = self.find_shape()
-        # Whose bytes are those of U+0000: no text's.
+        # The bytes of U+0000 are no text's.
         self.start = str(value(connection, r"SELECT stepadv.signature_hash('\x00'::bytea)"))
         self.keys = [*self.shape.keys, "rollout_id"]
         self.columns = [*self.keys, *self.shape.others, *OF_ROLLOUT]
         self.sources: dict[str, str] | None = None
-        # Where rollouts wait until it is known which of them are new; and steps, where COPY must not write them.
+        # Where rollouts wait until it is known which of them are new.
         self.waiting = sql.Identifier("pg_temp", "stepadv_rollouts")
-        self.waiting_steps = sql.Identifier("pg_temp", "stepadv_steps")
-        create = "CREATE TEMP TABLE {} ON COMMIT DELETE ROWS AS SELECT {} FROM {} WHERE false"
-        listed = sql.SQL("0 AS n, ") + names(self.columns)
-        connection.execute(sql.SQL(create).format(sql.Identifier("stepadv_rollouts"), listed, self.rollouts))
-        is_guarded = "SELECT row_security_active(to_regclass(format('%%I.steps', %s::text)))"
-        self.is_guarded = value(connection, is_guarded, schema)
-        if self.is_guarded:
-            listed = names([*self.keys, *STEP_COLUMNS, *RARE])
-            connection.execute(sql.SQL(create).format(sql.Identifier("stepadv_steps"), listed, self.steps))
+        create = "CREATE TEMP TABLE stepadv_rollouts ON COMMIT DELETE ROWS AS SELECT 0 AS n, {} FROM {} WHERE false"
+        connection.execute(sql.SQL(create).format(names(self.columns), self.rollouts))
 
     def find_shape(self) -> Shape:
         rows = self.connection.execute(SHAPE, (self.schema,)).fetchall()
         there = [name for name, _, _ in rows]
         keys = {name: default for name, place, default in rows if place is not None and name != "rollout_id"}
         if not keys or not value(self.connection, THERE, self.schema):
-            hint = "SELECT stepadv.create_tables(…) makes them"
+            hint = "SELECT stepadv.create_tables(…) creates them"
             raise Failed(f'schema "{self.schema}" has no tables rollouts and steps: {hint}')
-        said = {"run_id": self.settings.run_id, "policy_version": self.settings.policy_version}
-        otherwise = [said.get(name) for name in keys]
+        defaults = [getattr(self.settings, name, None) for name in keys]
         for i, default in enumerate(keys.values()):
-            if otherwise[i] is None and default is not None:
-                otherwise[i] = value(self.connection, f"SELECT ({default})::text")
+            if defaults[i] is None and default is not None:
+                defaults[i] = value(self.connection, f"SELECT ({default})::text")
         others = [name for name in OF_GROUP if name in there and name not in keys]
-        return Shape(list(keys), others, [name for name in OF_GROUP if name not in there], otherwise)
+        return Shape(list(keys), others, [name for name in OF_GROUP if name not in there], defaults)
 
     # ----------
     # Statements
@@ -127,22 +127,12 @@ class Tables:
             found[n][step_no] = tuple(step)
         return found
 
-    def update_rollouts(self, numbers: list[int]) -> None:
-        """What comes later of a rollout: outcomes, times.  (An UPDATE from a table of the session's is nothing that
-        Citus takes.)"""
-        new = """(coalesce(excluded.outcome, r.outcome), coalesce(excluded.success, r.success),
-            r.truncated OR excluded.truncated, coalesce(r.model, excluded.model),
-            least(r.started_at, excluded.started_at), greatest(r.ended_at, excluded.ended_at))"""
-        columns = ("outcome", "success", "truncated", "model", "started_at", "ended_at")
-        old = f"({', '.join(f'r.{name}' for name in columns)})"
+    def update_rollouts(self, numbers: list[int], merged: dict[str, str]) -> None:
+        """(Citus takes no UPDATE from a temporary table.)"""
+        old, new = ", ".join(f"r.{name}" for name in merged), ", ".join(merged.values())
         insert = "INSERT INTO {r} AS r ({c}) SELECT {c} FROM {t} t WHERE t.n = ANY (%s) ON CONFLICT ({k}) DO UPDATE"
-        change = f" SET ({', '.join(columns)}) = ROW {new} WHERE {new} IS DISTINCT FROM {old}"
+        change = f" SET ({', '.join(merged)}) = ROW ({new}) WHERE ({new}) IS DISTINCT FROM ({old})"
         self.execute(insert + change, numbers)
-
-    def replace_rollout(self, number: int) -> None:
-        """With all its steps."""
-        self.execute("DELETE FROM {r} x USING {t} t WHERE {same} AND t.n = %s", number)
-        self.execute("INSERT INTO {r} ({c}) SELECT {c} FROM {t} t WHERE t.n = %s", number)
 
     def delete_steps(self, number: int, step_numbers: list[int]) -> None:
         delete = "DELETE FROM {s} x USING {t} t WHERE {same} AND t.n = %s AND x.step_no = ANY (%s)"
@@ -155,13 +145,8 @@ class Tables:
             columns += RARE
         else:
             lines = [line[: -len(NO_RARE)] for line in lines]
-        if not lines:
-            return 0
-        # COPY knows no policies.
-        self.copy(self.waiting_steps if self.is_guarded else self.steps, columns, lines)
-        if self.is_guarded:
-            insert = sql.SQL("INSERT INTO {0} ({1}) SELECT {1} FROM {2}; TRUNCATE {2}")
-            self.connection.execute(insert.format(self.steps, names(columns), self.waiting_steps))
+        if lines:
+            self.copy(self.steps, columns, lines)
         return len(lines)
 
     # ----------
@@ -169,13 +154,13 @@ class Tables:
     # ----------
 
     def source_of(self, source: str) -> str:
-        """A file's path with the part "." of which its ids are made in the tables; as it was given where they have
-        nothing of it: whoever names other files with it the next time must not have the same rollouts twice."""
+        """A file's path with the part "." of which its ids in the tables are made: the same file named in another way
+        must not become other rollouts."""
         if self.sources is None:
             self.sources = {}
             has_long = """SELECT EXISTS (SELECT FROM {r} x
                 WHERE x.rollout_id LIKE '%/%--%' OR x.rollout_id LIKE '% / %/%')"""
-            # Metadata may be long: they are looked at once, and only where there are such names.
+            # Metadata may be long: they are looked at once, and only if there are such names.
             if "/./" in source or self.execute(has_long).fetchone() == (True,):
                 found = self.execute("SELECT DISTINCT x.metadata ->> 'source' FROM {r} x").fetchall()
                 self.sources = {plain_path(s): s for (s,) in found if s}
@@ -192,36 +177,32 @@ class Tables:
 
 
 def is_same(step: dict[str, Json], known: tuple[Any, ...]) -> bool:
-    """Compared by what the user gave."""
+    """Compared by what the source has."""
     pairs = ((step.get(name), theirs) for name, theirs in zip(COMPARED, known, strict=True))
     return all(m == t or isinstance(t, str) and m is not None and str(m) == t for m, t in pairs)
 
 
 class Writer:
-    """The rollouts of one file; replace: what says something else than the tables takes its place there."""
+    """The rollouts of one file; replace: steps that differ replace those of the tables."""
 
     def __init__(self, tables: Tables, replace: bool):
         self.tables, self.replace = tables, replace
         self.tally = Tally()
         self.rows: dict[tuple[str, ...], Row] = {}
         self.size = 0
-        self.written: set[int] = set()  # hashes of the keys of the file's rollouts
 
     def add(self, rollout: Rollout, place: int) -> None:
         tally = self.tally
         tally.dropped.update(rollout.get("dropped") or {})
         if rollout.keys() <= {"dropped"}:
-            # What only says what was dropped is no rollout.
             return
         try:
             row = make_row(rollout, place, self.tables.shape, self.tables.settings)
             row.make_lines(self.tables.start)
         except Bad as bad:
             places = rollout.get("places")
-            if bad.step is None:
-                tally.problem(place, str(bad))
-            elif places:
-                tally.problem(places[bad.step], str(bad))
+            if bad.step is None or places:
+                tally.problem(place if bad.step is None else places[bad.step], str(bad))
             else:
                 tally.problem(place, f"step {bad.step + 1}: {bad}")
             return
@@ -231,7 +212,7 @@ class Writer:
             return
         tally.counts["steps known already"] += rollout.get("n_repeated", 0)
         tally.repaired.update(rollout.get("repaired") or {})
-        # What was before is then in the tables to be compared with.
+        # The one before is then in the tables, to be compared with.
         if row.key in self.rows:
             self.flush()
         self.rows[row.key] = row
@@ -247,56 +228,43 @@ class Writer:
         new = self.tables.insert_rollouts(rows)
         written = [row for row in rows if row.key in new]
         self.tally.counts["rollouts added"] += len(written)
-        for row in written:
-            self.written.add(hash(row.key))
-            self.tally.tell(row)
         if len(written) < len(rows):
             written += self.meet_known(rows, new)
+        for row in written:
+            self.tally.tell(row)
         self.tally.counts["steps added"] += self.tables.write_steps(written)
 
     def meet_known(self, rows: list[Row], new: set[tuple[str, ...]]) -> list[Row]:
-        """Of rollouts that the tables have: those with steps to be written."""
+        """Of rollouts that the tables have: those that do not contradict them."""
         known = {n: about for n, about in self.tables.known().items() if rows[n].key not in new}
         for n, row in enumerate(rows):
             if row.key not in new and n not in known:
                 self.tally.problem(row.place, f"{row.name} was not written: a trigger or rule refused it")
         steps = self.tables.known_steps(list(known))
         met = [n for n, about in known.items() if self.meet(n, rows[n], steps[n], *about)]
-        self.tables.update_rollouts(met)
-        for n in met:
-            self.tally.tell(rows[n])
+        self.tables.update_rollouts(met, MERGED)
+        self.tables.update_rollouts([n for n in met if rows[n].step_lines], RENEWED)
         return [rows[n] for n in met]
 
     def meet(self, n: int, row: Row, known: dict[int, Any], outcome: Json, success: Json, source: str | None) -> bool:
-        """Whether anything of the row may be written; its lines are then those that the tables have not."""
+        """Whether the row may be written; its lines are then those of steps that the tables do not have."""
         counts = self.tally.counts
         numbers = {step["step_no"] for step in row.steps}
         other = [s["step_no"] for s in row.steps if s["step_no"] in known and not is_same(s, known[s["step_no"]])]
-        gone = [number for number in known if number not in numbers] if row.is_whole else []
         pairs = {"outcome": (row.about.get("outcome"), outcome), "success": (row.about.get("success"), success)}
         said = [name for name, (mine, theirs) in pairs.items() if None not in (mine, theirs) and mine != theirs]
-        if hash(row.key) in self.written and row.is_whole and not self.replace:
-            # Of two of one name in a file the first; the same once more is counted.
-            if other or gone or numbers - known.keys() or pairs["outcome"][0] != outcome:
-                self.tally.problem(row.place, f"{row.name} is another than the one of that name before")
-            counts["rollouts known already"] += not other
-            counts["steps known already"] += len(numbers & known.keys()) if not other else 0
-            return False
         if (other or said) and not self.replace:
             sources = [plain_path(s) for s in (source, row.about["source"]) if s is not None]
             self.tally.is_of_other |= bool(other) and len(set(sources)) == 2
-            more_than_one = f"{row.name} has more than one {' and '.join(said)}"
-            words = f"step {other[0]} of {row.name} is not what the table has" if other else more_than_one
-            self.tally.problem(row.place, words, "contradictions")
+            which = f"step {other[0]} of {row.name}" if other else f"{' and '.join(said)} of {row.name}"
+            self.tally.problem(row.place, f"{which} differs from what was loaded before", "contradictions")
             return False
-        if self.replace and row.is_whole and (other or gone or said):
-            self.tables.replace_rollout(n)
-            known = {}
-        elif other:
-            self.tables.delete_steps(n, other)
+        gone = [number for number in known if number not in numbers] if self.replace and row.is_whole else []
+        if other or gone:
+            self.tables.delete_steps(n, other + gone)
         is_judged = any(mine is not None and mine != theirs for mine, theirs in pairs.values())
-        kept = {number for number in known if number not in other}
-        counts["rollouts changed"] += bool(self.replace and (other or gone)) or is_judged
+        kept = known.keys() - {*other, *gone}
+        counts["rollouts changed"] += bool(other or gone) or is_judged
         counts["rollouts known already"] += row.is_whole
         counts["steps known already"] += len(numbers & kept)
         row.make_lines(self.tables.start, is_new=not known or min(numbers, default=0) < min(known))

@@ -1,14 +1,71 @@
-"""One module for each format: what a document of it has (its marks), a table of what stands where, and how it is read.
+"""One module for each format: what a document of it has (its marks), a table of what is where, and how it is read.
 
 Adding one: a module with FORMAT here, its name below, an example in test/data/import/<format>/, a line in
-docs/import.md."""
+docs/import.md.  A document has a format if it has what no other format has; if two fit, it has none."""
 
 from importlib import import_module
 
-from stepadv.importing.format import Format
+from stepadv.importing.format import Bad, Format, fits, lacks
+from stepadv.importing.values import Json, Unreadable, parse, type_of
+from stepadv.text import safe
 
 NAMES = (
     "openai_chat swe_agent mini_swe_agent responses verl intercode inspect openhands atif tau2 verifiers trl agent_r1"
     " claw_r1 otel langfuse claude_code codex harbor steps react"
 ).split()
 FORMATS: dict[str, Format] = {name: import_module(f"{__name__}.{name}").FORMAT for name in NAMES}
+
+
+def format_of(document: Json, likely: str | None = None) -> str | None:
+    """None: no format, or more than one.  likely: the format of the documents before, which is tried first."""
+    if likely is not None and fits(FORMATS[likely], document):
+        return likely
+    found = [name for name, format in FORMATS.items() if fits(format, document)]
+    return found[0] if len(found) == 1 else None
+
+
+def document_of(text: str) -> tuple[Json, int]:
+    """The document in a text, or a log; and how many U+0000 were replaced in it."""
+    if fits(FORMATS["react"], text):
+        return text.replace("\0", "\ufffd"), text.count("\0")
+    try:
+        return parse(text)
+    except Unreadable:
+        if text.lstrip()[:1] not in ("{", "["):
+            raise Unreadable("it is neither JSON nor a log of a ReAct agent") from None
+        raise
+
+
+def keys_of(document: Json) -> str:
+    """What is at the top of a document, for people: its keys, the first 20, or those of its first element."""
+    is_list = isinstance(document, list)
+    if is_list and not document:
+        return "an empty list"
+    item = document[0] if is_list else document
+    if isinstance(item, dict):
+        found = ", ".join(safe(key)[:40] for key in list(item)[:20]) + (", …" if len(item) > 20 else "")
+    else:
+        found = f"no object but {'null' if item is None else 'a ' + type_of(item)}"
+    return ("in a list: " if is_list else "") + found
+
+
+def unknown(document: Json) -> Bad:
+    """Why a document has no format, or more than one."""
+    found = sorted(name for name, format in FORMATS.items() if fits(format, document))
+    is_one_of = f"the document may be {' or '.join(found)}: -f says which"
+    return Bad(is_one_of if len(found) > 1 else "the document has no known format")
+
+
+def explain(text: str, n_documents: int) -> list[str]:
+    """What a file is, in words, by the first of its documents."""
+    lines = ["one document" if n_documents == 1 else f"{n_documents} documents, one a line"]
+    try:
+        document = document_of(text)[0]
+    except Unreadable as error:
+        return [*lines, f"no JSON: {error}"]
+    lines.append(f"keys at the top: {keys_of(document)}")
+    found = {name: lacks(format, document) for name, format in FORMATS.items()}
+    for name in sorted(found, key=lambda n: (bool(found[n]), n)):
+        lines.append(f"{name}: " + ("fits" if not found[name] else "no: without " + "; ".join(found[name])))
+    format = format_of(document)
+    return [*lines, str(unknown(document)) if format is None else f"it is loaded as {format}"]

@@ -10,11 +10,10 @@ from stepadv.importing.values import Json, at, digest, fields, first, given, lis
 
 # How parts are called: s-cont-1, trajectory.summarization-1-summary.json.
 PART = re.compile(r"(.+?)[-._](cont|summarization)-[0-9]+")
-TABLE = {"model": "agent.model_name"} | {
-    f"meta.{key}": key for key in ("agent", "final_metrics", "notes", "schema_version")
-}
-TIMES = {"started_at": "steps.0.timestamp", "ended_at": "steps.-1.timestamp"}
+TABLE = {"started_at": "steps.0.timestamp", "ended_at": "steps.-1.timestamp"}
+TABLE |= {f"meta.{key}": key for key in ("agent", "final_metrics", "notes", "schema_version")}
 OF_CALL = {"id": "tool_call_id", "name": "function_name", "arguments": "arguments"}
+OF_SUB_AGENT = {"id": "trajectory_id session_id", "agent": "agent.name"}
 ROLES = {"agent": "assistant", "user": "user", "system": "system"}
 
 
@@ -27,7 +26,6 @@ def hear(steps: list[dict[str, Json]]) -> Conversation:
     for step in steps:
         results, calls = results_of(step), objects(step.get("tool_calls"))
         if step.get("source") != "system" or not results:
-            # What a turn says is what it does, where it calls nothing.
             message = {
                 "role": ROLES.get(str(step.get("source")), ""),
                 "content": text_of(step.get("message")),
@@ -47,8 +45,7 @@ def hear(steps: list[dict[str, Json]]) -> Conversation:
 
 
 def metrics_of(step: dict[str, Json]) -> dict[str, Json]:
-    """What a turn took: its tokens, where the trainer's way to them is noted, and the numbers beside them as they
-    are."""
+    """The tokens of a turn, if they are noted, and the numbers beside them as metadata."""
     metrics = fields(step.get("metrics"))
     prompt, ids, logprobs = (metrics.get(key) for key in ("prompt_token_ids", "completion_token_ids", "logprobs"))
     found = {"prompt_token_ids": prompt} if isinstance(prompt, list) else {}
@@ -63,7 +60,7 @@ def metrics_of(step: dict[str, Json]) -> dict[str, Json]:
 
 
 def add_metrics(rollout: Rollout, told: list[dict[str, Json]]) -> None:
-    """To the first step of each turn; where the agent's steps are not the turns, one for one, to none."""
+    """To the first step of each turn; to none if the agent's steps are not the turns, one for one."""
     found = [metrics_of(step) for step in told if step.get("source") == "agent"]
     firsts = firsts_of_turns(rollout["steps"])
     if any(found) and len(firsts) != len(found):
@@ -80,13 +77,18 @@ def read_one(document: Json, where: Where) -> Rollout:
     asked = next((s.get("message") for s in told if s.get("source") == "user"), None)
     task = first(extra, "task_id task_name instance_id")
     otherwise = digest(asked) if asked is not None else where.rollout or document.get("session_id")
-    own = document.get("trajectory_id") or document.get("session_id") or where.rollout or digest(told)
     model = next((s["model_name"] for s in told if s.get("model_name")), None)
-    subs = [about_sub_agent(d) for d in objects(document.get("subagent_trajectories"))]
-    names = {"group_id": otherwise if task is None else task, "rollout_id": own}
-    members = about(document) | about(extra) | given({"model": model or at(document, "agent.model_name")})
-    members |= pick(TIMES, {"steps": told}) | names
-    rollout = rollout_of(where, document, TABLE, hear(told), meta={"sub_agents": subs or None}, **members)
+    subs = [pick(OF_SUB_AGENT, d) | {"steps": len(listed(d.get("steps")))} for d in sub_agents(document)]
+    members = {
+        **about(document),
+        **about(extra),
+        **given({"model": model or at(document, "agent.model_name")}),
+        "group_id": otherwise if task is None else task,
+        "rollout_id": first(document, "trajectory_id session_id") or where.rollout or digest(told),
+    }
+    rollout = rollout_of(
+        where, document | {"steps": told}, TABLE, hear(told), meta={"sub_agents": subs or None}, **members
+    )
     add_metrics(rollout, told)
     return rollout
 
@@ -96,9 +98,8 @@ def read_one(document: Json, where: Where) -> Rollout:
 # ----------
 
 
-def about_sub_agent(document: Json) -> Json:
-    steps = len(listed(document.get("steps")))
-    return pick({"id": "trajectory_id session_id", "agent": "agent.name"}, document) | {"steps": steps}
+def sub_agents(document: Json) -> list[Json]:
+    return objects(document.get("subagent_trajectories"))
 
 
 def id_of(document: Json) -> str:
@@ -119,14 +120,13 @@ def file_of(path: Json) -> str:
 def relations(documents: dict[str, Json]) -> dict[str, tuple[str, bool]]:
     """Of each part its parent, and whether it goes on with it (else it is a sub-agent), by the names of their
     files."""
-    named = {
-        words(d[key]): name for key in ("session_id", "trajectory_id") for name, d in documents.items() if d.get(key)
-    }
+    ids = ((words(d.get(key)), name) for key in ("session_id", "trajectory_id") for name, d in documents.items())
+    named = {id: name for id, name in ids if id}
     found: dict[str, tuple[str, bool]] = {}
     for name, document in documents.items():
         results = [r for step in objects(document.get("steps")) for r in results_of(step)]
         for ref in (ref for r in results for ref in objects(r.get("subagent_trajectory_ref"))):
-            # Whoever shares the session is not told by it.
+            # A session that both share tells nothing.
             session, path = words(ref.get("session_id")), file_of(ref.get("trajectory_path"))
             of_session = named.get(session) if session != words(document.get("session_id")) else None
             child = path if path in documents else named.get(words(ref.get("trajectory_id"))) or of_session
@@ -153,13 +153,13 @@ def root_of(name: str, found: dict[str, tuple[str, bool]]) -> str:
 
 
 def parents(documents: dict[str, Json]) -> dict[str, str]:
-    """Of files of one folder: of each that is no try its own, the one that is."""
+    """Of files of one folder: of each that is a part, the try."""
     found = relations(documents)
     return {name: root for name in found if (root := root_of(name, found)) != name}
 
 
 def stitch(documents: dict[str, Json], root: str, found: dict[str, tuple[str, bool]]) -> Json:
-    """The root with the steps of what goes on with it, and with its sub-agents.  What was copied was told before."""
+    """The root with the steps of its continuations, but those copied from before, and with its sub-agents."""
     chain, others = [root], list[str]()
     for name in sorted(documents, key=lambda n: [int(x) if x.isdigit() else x for x in re.split(r"([0-9]+)", n)]):
         if name != root and root_of(name, found) == root:
@@ -167,8 +167,8 @@ def stitch(documents: dict[str, Json], root: str, found: dict[str, tuple[str, bo
     steps = objects(documents[root].get("steps"))
     for name in chain[1:]:
         steps = steps + [s for s in objects(documents[name].get("steps")) if not s.get("is_copied_context")]
-    told = [*listed(documents[root].get("subagent_trajectories")), *(documents[name] for name in others)]
-    return {**documents[root], "steps": steps, "subagent_trajectories": told}
+    subs = [*sub_agents(documents[root]), *(documents[name] for name in others)]
+    return {**documents[root], "steps": steps, "subagent_trajectories": subs}
 
 
 def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:

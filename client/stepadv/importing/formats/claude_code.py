@@ -1,14 +1,14 @@
 """Session logs of Claude Code, and what it prints (--output-format stream-json): a message or a part of one a line;
-many lines make one rollout.  Sub-agents (isSidechain, parent_tool_use_id) are no tries: they are counted in the
-metadata. There is no verdict."""
+many lines make one rollout.  Sub-agents (isSidechain, parent_tool_use_id) are no tries: the metadata counts them.
+There is no verdict."""
 
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import hear_messages, text_of
-from stepadv.importing.format import Format, Rollout, Where, lasting, rollout_of
+from stepadv.importing.format import Format, Rollout, Where, element, lasting, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, is_number, words
 
-# What stands in a log beside messages, and what is printed.
+# What a log has beside messages, and what is printed.
 OTHERS = "summary file-history-snapshot queue-operation system progress attachment last-prompt".split()
 PRINTED = ("system", "assistant", "user", "result")
 TABLE = {"meta.cwd": "cwd", "meta.version": "version", "meta.branch": "gitBranch"}
@@ -38,7 +38,7 @@ def whole_messages(records: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 
 def join(records: list[Json], where: Where) -> Iterator[Rollout]:
-    # Each message once, though a resumed session tells them again.
+    # A resumed session has the messages of the one before again.
     unique = {words(r.get("uuid")) or str(i): r for i, r in reversed(list(enumerate(records)))}
     said = [r for r in reversed(unique.values()) if isinstance(r.get("message"), dict)]
     own = [r for r in said if not is_sub_agent(r)]
@@ -48,8 +48,8 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
         return
     messages = whole_messages([r for r in own if not r.get("isMeta")])
     talk = hear_messages(messages)
-    talk.drop("messages of sub-agents", len(said) - len(own))
-    talk.drop("messages of the program", sum(bool(r.get("isMeta")) for r in own))
+    talk.dropped["messages of sub-agents"] += len(said) - len(own)
+    talk.dropped["messages of the program"] += sum(bool(r.get("isMeta")) for r in own)
     # What is printed begins with the answer.
     asked = text_of(messages[0].get("content")) if messages and messages[0].get("role") == "user" else None
     session = words(first(own[0], "sessionId session_id"))
@@ -60,27 +60,27 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
         "sub_agents": len({words(r.get("agentId")) for r in said if is_sub_agent(r)}) or None,
         "output_tokens": sum(n for m in answers if is_number(n := at(m, "usage.output_tokens"))) or None,
     }
-    own_model = next((m["model"] for m in answers if m.get("model") not in (None, "<synthetic>")), None)
-    about = {
-        "model": own_model,
+    members = {
+        "model": next((m["model"] for m in answers if m.get("model") not in (None, "<synthetic>")), None),
         "truncated": any(r.get("subtype") == "error_max_turns" for r in records) or None,
         "group_id": digest(asked) if asked is not None else session,
         "rollout_id": session or where.rollout or digest(messages),
         **lasting(r.get("timestamp") for r in own),
     }
-    yield rollout_of(where, own[0], TABLE, talk, meta=more, **about)
+    yield rollout_of(where, own[0], TABLE, talk, meta=more, **members)
 
 
 def has_message(document: Json) -> bool:
-    record = document[0] if isinstance(document, list) else document
+    record = element(document)
     return at(record, "message.role") is not None or record.get("type") in OTHERS
 
 
+OF_TYPE = " | ".join(f"type={kind}" for kind in OTHERS)
 FORMAT = Format(
     (
         ("sessionId", "uuid", "type", ("a message with a role", has_message)),
         ("session_id", "message.role | subtype", " | ".join(f"type={kind}" for kind in PRINTED)),
-        ("leafUuid | messageId | sessionId", " | ".join(f"type={kind}" for kind in OTHERS)),
+        ("leafUuid | messageId | sessionId", OF_TYPE),
     ),
     split=split,
     join=join,

@@ -1,4 +1,4 @@
-"""Step records of Claw-R1: a record a line, lists, {"steps": […]}; many make one rollout, in any order and file."""
+"""Step records of Claw-R1, one a line; many make one rollout, in any order and file."""
 
 from collections.abc import Iterator
 
@@ -16,16 +16,13 @@ CHANNELS = {"val": "validation", "validation": "validation", "train": "train"}
 
 
 def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
-    """The records of a document, each with what tells its rollout."""
-    steps = fields(document).get("steps")
-    is_list = isinstance(steps, list) and "trajectory_uid" not in document
-    for record in document if isinstance(document, list) else steps if is_list else [document]:
-        if not isinstance(record, dict):
-            raise Bad(f"a step record must be a JSON object, not {type_of(record)}")
-        for name, key in (("rollout_id", "trajectory_uid"), ("task_id", "prompt_uid")):
-            if not is_name(record.get(key)):
-                raise Bad(f"{name} ({key}) must be given")
-        yield f"{words(record['prompt_uid'])}\0{words(record['trajectory_uid'])}", record
+    """A record, with what tells its rollout."""
+    if not isinstance(document, dict):
+        raise Bad(f"a step record must be a JSON object, not {type_of(document)}")
+    for name, key in (("rollout_id", "trajectory_uid"), ("task_id", "prompt_uid")):
+        if not is_name(document.get(key)):
+            raise Bad(f"{name} ({key}) must be given")
+    yield f"{words(document['prompt_uid'])}\0{words(document['trajectory_uid'])}", document
 
 
 def read_step(record: dict[str, Json], version: Json) -> dict[str, Json]:
@@ -33,9 +30,8 @@ def read_step(record: dict[str, Json], version: Json) -> dict[str, Json]:
     meta = fields(record.get("metadata")) | given(without(record, USED))
     meta |= given({"curation": record.get("curation"), "policy_version": other if other != version else None})
     texts = [words(first(record, paths)) for paths in ("prompt_text prompt", "response_text response")]
-    return (
-        tokens_of(record) | pick(OF_STEP, record) | {"observation": texts[0], "action": texts[1], "meta": meta or None}
-    )
+    members = {"observation": texts[0], "action": texts[1], "meta": meta or None}
+    return tokens_of(record) | pick(OF_STEP, record) | members
 
 
 def join(records: list[Json], where: Where) -> Iterator[Rollout]:
@@ -43,7 +39,7 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     ordered = sorted(records, key=lambda r: r["step_index"] if is_number(r.get("step_index")) else float("inf"))
     version = ordered[0].get("policy_version")
     rewards = (r["reward"] for r in ordered if r.get("is_last") is True and is_number(r.get("reward")))
-    about = {
+    members = {
         "outcome": next(rewards, None),
         "policy_version": version,
         "policy_step": version if isinstance(version, int) and not isinstance(version, bool) else None,
@@ -52,7 +48,7 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     yield {
         "task_id": ordered[0]["prompt_uid"],
         "rollout_id": ordered[0]["trajectory_uid"],
-        **given(about),
+        **given(members),
         "steps": [read_step(record, version) for record in ordered],
         "is_part": True,
         "dropped": {"experts of tokens": sum(r.get("routed_experts") is not None for r in records)},
@@ -60,10 +56,7 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
 
 
 FORMAT = Format(
-    (
-        ("prompt_uid", "trajectory_uid", "step_index", "prompt_ids[]", "response_ids[]"),
-        ("steps[].prompt_uid", "steps[].trajectory_uid", "steps[].step_index", "steps.0"),
-    ),
+    (("prompt_uid", "trajectory_uid", "step_index", "prompt_ids[]", "response_ids[]"),),
     split=split,
     join=join,
     in_parts=True,

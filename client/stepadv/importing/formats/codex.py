@@ -22,47 +22,36 @@ def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
         yield "", fields(record)
 
 
-def item_of(record: dict[str, Json]) -> dict[str, Json] | None:
-    """Earlier versions have the items as they are."""
-    if record.get("type") == "response_item":
-        return fields(record.get("payload"))
-    return None if record.get("type") in (*LINES, None) or "record_type" in record else record
-
-
 def is_of_program(item: dict[str, Json]) -> bool:
     return item.get("role") == "user" and (text_of(item.get("content")) or "").lstrip().startswith(OF_PROGRAM)
 
 
 def join(records: list[Json], where: Where) -> Iterator[Rollout]:
-    items = [item for item in map(item_of, records) if item is not None]
+    items = [fields(r.get("payload")) for r in records if r.get("type") == "response_item"]
     own = [item for item in items if not is_of_program(item)]
     talk, _ = hear_items([], own)
-    talk.drop("lines of the program", len(records) - len(items))
-    talk.drop("system messages", len(items) - len(own))
+    talk.dropped["lines of the program"] += len(records) - len(items)
+    talk.dropped["system messages"] += len(items) - len(own)
     if not any(item.kind >= SAY for item in talk.items):
-        talk.drop("sessions without an answer")
+        talk.dropped["sessions without an answer"] += 1
         yield {"dropped": talk.dropped}
         return
     asked = next((text_of(item.get("content")) or "" for item in own if item.get("role") == "user"), None)
-    begins = [r for r in records if r.get("type") == "session_meta" or "instructions" in r]
-    session = fields(begins[0].get("payload", begins[0])) if begins else {}
+    session = fields(next((r.get("payload") for r in records if r.get("type") == "session_meta"), None))
     told = text_of(session.get("instructions")) or text_of(at(session, "base_instructions.text"))
     own_id = words(session.get("id"))
-    about = {
+    members = {
         "model": next((at(r, "payload.model") for r in records if r.get("type") == "turn_context"), None),
         "truncated": True if at(records, "-1.payload.type") == "turn_aborted" else None,
         "group_id": digest(asked) if asked is not None else own_id or where.rollout,
         "rollout_id": own_id or where.rollout or digest(records),
         **lasting(r.get("timestamp") for r in records),
     }
-    yield rollout_of(where, session, TABLE, talk, meta={"prompt": asked, "system_prompt": told}, **about)
+    yield rollout_of(where, session, TABLE, talk, meta={"prompt": asked, "system_prompt": told}, **members)
 
 
 FORMAT = Format(
-    (
-        ("timestamp", "payload", " | ".join(f"type={kind}" for kind in LINES)),
-        ("id", "timestamp", "instructions", "!messages", "!observations", "!type"),
-    ),
+    (("timestamp", "payload", " | ".join(f"type={kind}" for kind in LINES)),),
     split=split,
     join=join,
 )

@@ -18,7 +18,7 @@ TABLE = {
 
 
 def reward_of(rewards: Json) -> float | None:
-    """Of several rewards that which is called so, or the only one."""
+    """Of several rewards the one with this name, or the only one."""
     found = {k: v for k, v in fields(rewards).items() if is_number(v) or isinstance(v, bool)}
     value = first(found, "reward score outcome resolved success")
     value = next(iter(found.values())) if value is None and len(found) == 1 else value
@@ -31,13 +31,13 @@ def about_trial(document: Json) -> Rollout:
     if task is None:
         path = words(first(document, "config.task.path task.path task_id.path")) or ""
         task = document["task_id"] if isinstance(document.get("task_id"), str) else path.rstrip("/").rpartition("/")[2]
-    # A trial is called like its task, cut, and what tells it from others.
+    # A trial's name is that of its task, cut, and what tells it from others.
     trial, base = words(document.get("trial_name")) or "", task.rpartition("/")[2]
     which = trial[len(base) + 1 :] if trial.startswith(f"{base}.") else trial.rpartition("__")[2]
     agent = words(first(document, "config.agent.name agent.name agent_info.name"))
     problem = at(document, "exception_info.exception_type") or document.get("failure_mode")
     resolved, model = document.get("is_resolved"), words(pick(TABLE, document).get("model"))
-    about = {
+    members = {
         "group_id": task or None,
         "rollout_id": f"{task} / {which}" if which else task or None,
         "outcome": reward_of(at(document, "verifier_result.rewards")),
@@ -46,7 +46,7 @@ def about_trial(document: Json) -> Rollout:
         "policy": " ".join(part for part in (agent, model) if part) or None,
     }
     noted = {} if problem in (None, "none", "unset") else {"exception": words(problem)}
-    return rollout_of(Where(), document, TABLE, meta=noted, **given(about))
+    return rollout_of(Where(), document, TABLE, meta=noted, **members)
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:

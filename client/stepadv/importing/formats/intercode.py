@@ -1,4 +1,4 @@
-"""InterCode's logs: episodes with turn_history, at the top or in logs (plans that were refined)."""
+"""InterCode's logs: episodes with turn_history, by their numbers, or in logs (plans that were refined)."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -26,23 +26,19 @@ def read_episode(key: str, episode: Json, where: Where) -> Rollout:
         ok = valid if isinstance(valid, bool) else None
         turns.append({"next_observation": words(told), **call, "ok": ok, "reward": reward})
     best, taken, most = (at(episode, f"summary.{name}") for name in ("max_reward", "turns_taken", "turns_max"))
-    about = {
+    n_missing = max(len(actions) - len(listed(history.get("observations"))), 0)
+    members = {
         # Task ids are those of one file of the data set: the question tells tasks apart.
         "group_id": f"{environment}-{short_id(key if query is None else query)}",
         "rollout_id": f"{where.rollout or digest(history)}-{key}",
         "truncated": best is not None and words(best)[:1] != "1" and taken is not None and taken == most,
         "steps": in_turn(query, turns),
-        "repaired": Counter(
-            {"actions without an observation": max(len(actions) - len(listed(history.get("observations"))), 0)}
-        ),
+        "repaired": Counter({"actions without an observation": n_missing}),
     }
-    return rollout_of(where, episode, TABLE, **about)
+    return rollout_of(where, episode, TABLE, **members)
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
-    if "turn_history" in document:
-        yield read_episode(words(document.get("task_id")) or "0", document, where)
-        return
     for key, episode in (fields(document.get("logs")) or document).items():
         yield read_episode(key, episode, where)
 
@@ -53,7 +49,6 @@ def has_history(document: Json) -> bool:
 
 FORMAT = Format(
     (
-        ("turn_history", "turn_history.actions[]"),
         (("turn_history of every episode", lambda d: has_history(element(d))),),
         (("turn_history of every episode of logs", lambda d: has_history(at(element(d), "logs"))),),
     ),

@@ -51,7 +51,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     messages = objects(document.get("messages"))
     task = words(first(document, "instance_id info.instance_id") or where.base or digest(document)) or ""
     names = {"group_id": task, "rollout_id": where.try_of(task) if where.source else digest(document)}
-    # Later versions call tools as everybody does.
+    # Later versions have tool calls.
     if any(isinstance(m.get("tool_calls"), list) for m in messages):
         made = hear_messages(messages).about()
     else:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from stepadv.importing.conversation import hear_messages, keep
 from stepadv.importing.format import TRIALS, Format, Rollout, Where, about, digest_of_prompt, rollout_of
-from stepadv.importing.formats.responses import has_items
-from stepadv.importing.values import Json, at, digest, fields, first, listed, words
+from stepadv.importing.values import Json, at, digest, fields, first, words
 
 # Members of a rollout, and no metadata.
 USED = "traj messages reward outcome score success truncated model policy_version run_id policy_step".split()
@@ -25,12 +24,14 @@ def read_record(record: dict[str, Json], where: Where) -> Rollout:
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
-    if isinstance(document, list):
-        records = [{"messages": document}] if "role" in fields(at(document, "0")) else document
-    else:
-        records = listed(document.get("simulations")) or [document]
-    for record in records:
+    is_list = isinstance(document, list)
+    is_one = is_list and "role" in fields(at(document, "0"))
+    for record in [{"messages": document}] if is_one else document if is_list else [document]:
         yield read_record(fields(record), where)
+
+
+def is_conversation(document: Json) -> bool:
+    return isinstance(document, list) and len(document) > 0 and all("role" in message for message in document)
 
 
 # What other formats with messages have beside them.
@@ -39,8 +40,7 @@ FORMAT = Format(
     (
         ("messages[]", *OTHERS, "!termination_reason | !task_id | !start_time"),
         ("traj[]",),
-        ("[].role", "role", "!kind", ("no items of the Responses interface", lambda d: not has_items(d))),
-        ("simulations[]", "!info.environment_info"),
+        (("a list of messages, each with a role", is_conversation), "!kind"),
     ),
     read,
 )

@@ -1,5 +1,5 @@
-"""OpenHands: trajectories (lists of events), lines of its evaluation's output (history, instance_id, test_result).
-Events of version 0 have action or observation, those of version 1 (its agent SDK) a kind."""
+"""OpenHands: trajectories (lists of events), lines of its evaluation's output (history, instance_id, test_result), the
+resolver's output.  Events of version 0 have action or observation, those of version 1 (its agent SDK) a kind."""
 
 from collections.abc import Iterator
 
@@ -13,6 +13,7 @@ NO_ARGUMENT = (
     *("action", "images_urls", "wait_for_response", "action_risk"),
     *("is_confirmed", "keep_prompt", "kernel_init_code"),
 )
+RESULTS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 TIMES = {"started_at": "0.timestamp", "ended_at": "-1.timestamp"}
 TABLE = {
     "model": "metadata.llm_config.model metadata.llm.model",
@@ -31,8 +32,8 @@ def events_of(found: Json) -> list[dict[str, Json]]:
 
 
 def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Of a history that does not say who did what (the resolver's): the first message is the user's, what is observed
-    is of the action before."""
+    """The resolver's history does not say who did what: the first message is the user's, an observation is of the
+    action before."""
     if any("source" in e or "kind" in e for e in events):
         return events
     told, last = [], None
@@ -46,93 +47,87 @@ def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
     return told
 
 
-# An event in our words: what it is (see, say, call, result, system; none: of the program), and members of it.
-Event = tuple[str | None, dict[str, Json]]
+class Events:
+    """A conversation of events."""
 
+    def __init__(self, events: list[dict[str, Json]]) -> None:
+        self.talk = Conversation()
+        self.answer: Json = None  # the model's, of which the last call was
+        for event in events:
+            (self.hear_0 if event.get("kind") is None else self.hear_1)(event)
 
-def of_version_0(event: dict[str, Json]) -> Event:
-    args = fields(event.get("args"))
-    if "observation" in event:
-        name = words(event["observation"])
-        if name != "error" and (event.get("cause") is None or name in OF_PROGRAM):
-            return None, {}
-        told, status = first(event, "content message"), first(event, "extras.metadata.exit_code extras.exit_code")
-        id = f"e{words(event.get('cause'))}"
-        return "result", {"text": words(told), "id": id, "failed": name == "error", "status": status}
-    name, is_own = words(event.get("action")), event.get("source") == "agent"
-    if name == "message":
-        kind = "see" if event.get("source") == "user" else "say" if is_own else "other"
-        return kind, {"text": words(first(event, "args.content message"))}
-    if name == "system":
-        return "system", {}
-    if "action" not in event or event.get("source") == "environment" or name in OF_PROGRAM:
-        return None, {}
-    call = {"name": at(event, "tool_call_metadata.function_name") or name, "args": without(args, HIDDEN)}
-    answer, thought = at(event, "tool_call_metadata.model_response.id"), words(args.get("thought"))
-    about = {"thought": thought, "answer": answer, "is_own": is_own, "id": f"e{words(event.get('id'))}"}
-    return "call", call | about
+    def drop(self, what: str = "events of the program") -> None:
+        self.talk.dropped[what] += 1
 
+    def result(self, told: Json, id: Json, is_error: bool, status: Json) -> None:
+        ok = status == 0 if is_number(status) else None
+        self.talk.result(words(told) or "", id, False if is_error else ok)
 
-def of_version_1(event: dict[str, Json]) -> Event:
-    kind = event["kind"]
-    if kind == "MessageEvent":
-        text = text_of(at(event, "llm_message.content"))
-        return "see" if event.get("source") == "user" else "say", {"text": text}
-    if kind == "SystemPromptEvent":
-        return "system", {}
-    id = event.get("tool_call_id")
-    if kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
-        seen = fields(event.get("observation"))
-        told = text_of(seen.get("content")) or words(seen.get("output"))
-        told = told or words(first(event, "error rejection_reason"))
-        failed = kind != "ObservationEvent" or seen.get("is_error") is True
-        return "result", {"text": told, "id": id, "failed": failed, "status": seen.get("exit_code")}
-    if kind != "ActionEvent":
-        return None, {}
-    args = at(event, "tool_call.arguments")
-    args = without(fields(event.get("action")), ("kind",)) if args is None else args
-    call = {"name": event.get("tool_name") or at(event, "action.kind"), "args": args, "is_own": True, "id": id}
-    return "call", call | {"thought": text_of(event.get("thought")), "answer": event.get("llm_response_id")}
+    def call(self, tool: Json, args: Json, id: Json, thought: Json, answer: Json, is_own: bool = True) -> None:
+        # A call of another answer of the model begins a turn.
+        if is_own:
+            self.talk.think(thought or None, new=answer != self.answer)
+            self.answer = answer
+        self.talk.call(tool, args, id)
 
+    def hear_0(self, event: dict[str, Json]) -> None:
+        name, seen, source = words(event.get("action")), words(event.get("observation")), event.get("source")
+        args = fields(event.get("args"))
+        if "observation" in event:
+            if seen != "error" and (event.get("cause") is None or seen in OF_PROGRAM):
+                self.drop()
+                return
+            told, status = first(event, "content message"), first(event, "extras.metadata.exit_code extras.exit_code")
+            self.result(told, f"e{words(event.get('cause'))}", seen == "error", status)
+        elif name == "message":
+            text = words(first(event, "args.content message"))
+            if source == "user":
+                self.talk.see(text)
+            elif source == "agent":
+                self.talk.say(text, new=True)
+        elif name == "system":
+            self.drop("system messages")
+        elif "action" not in event or source == "environment" or name in OF_PROGRAM:
+            self.drop()
+        else:
+            tool = at(event, "tool_call_metadata.function_name") or name
+            answer, thought = at(event, "tool_call_metadata.model_response.id"), words(args.get("thought"))
+            is_own, id = source == "agent", f"e{words(event.get('id'))}"
+            self.call(tool, without(args, HIDDEN), id, thought, answer, is_own)
 
-def hear(events: list[dict[str, Json]]) -> Conversation:
-    talk = Conversation()
-    before: Json = None
-    for event in events:
-        kind, found = of_version_1(event) if event.get("kind") is not None else of_version_0(event)
-        if kind is None:
-            talk.drop("events of the program")
-        elif kind == "system":
-            talk.drop("system messages")
-        elif kind == "see":
-            talk.see(found["text"])
-        elif kind == "say":
-            talk.say(found["text"], new=True)
-        elif kind == "result":
-            ok = found["status"] == 0 if is_number(found["status"]) else None
-            talk.result(found["text"] or "", found["id"], False if found["failed"] else ok)
-        elif kind == "call":
-            # A call of another answer of the model begins a turn.
-            if found["is_own"]:
-                talk.think(found["thought"] or None, new=found["answer"] != before)
-                before = found["answer"]
-            talk.call(found["name"], found["args"], found["id"])
-    return talk
+    def hear_1(self, event: dict[str, Json]) -> None:
+        kind, id = event["kind"], event.get("tool_call_id")
+        if kind == "MessageEvent":
+            text = text_of(at(event, "llm_message.content"))
+            if event.get("source") == "user":
+                self.talk.see(text)
+            else:
+                self.talk.say(text, new=True)
+        elif kind in RESULTS:
+            seen = fields(event.get("observation"))
+            told = text_of(seen.get("content")) or seen.get("output") or first(event, "error rejection_reason")
+            is_error = kind != "ObservationEvent" or seen.get("is_error") is True
+            self.result(told, id, is_error, seen.get("exit_code"))
+        elif kind == "ActionEvent":
+            args = at(event, "tool_call.arguments")
+            args = without(fields(event.get("action")), ("kind",)) if args is None else args
+            tool = event.get("tool_name") or at(event, "action.kind")
+            self.call(tool, args, id, text_of(event.get("thought")), event.get("llm_response_id"))
+        else:
+            self.drop("system messages" if kind == "SystemPromptEvent" else "events of the program")
 
 
 def asked(events: list[dict[str, Json]]) -> Json:
     """The first message of the user."""
     for event in events:
         if event.get("source") == "user" and (event.get("action") == "message" or event.get("kind") == "MessageEvent"):
-            for value in event.values():
-                if isinstance(value, dict) and "content" in value:
-                    return value["content"]
+            return first(event, "args.content llm_message.content")
     return None
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     record = fields(document)
-    found = document if isinstance(document, list) else first(record, "history events trajectory")
+    found = document if isinstance(document, list) else record.get("history")
     if not isinstance(found, list):
         yield {"problem": "there is no list of events"}
         return
@@ -141,11 +136,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     if instance is None and issue.get("number") is not None:
         instance = f"{words(issue.get('owner'))}/{words(issue.get('repo'))}#{words(issue['number'])}"
     question, attempt = asked(events), record.get("attempt")
-    verdicts = (
-        first(record, "test_result.report.resolved report.resolved"),
-        record.get("resolved"),
-        record.get("success"),
-    )
+    verdicts = (at(record, path) for path in ("test_result.report.resolved", "report.resolved", "resolved", "success"))
     name = (where.try_of(instance) if instance else where.rollout) or digest(events)
     otherwise = digest(question) if question is not None else where.rollout or digest(events[0] if events else None)
     names = {
@@ -153,33 +144,28 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         "group_id": instance or otherwise,
         "rollout_id": name if attempt is None else f"{name} / try {words(attempt)}",
     }
-    yield rollout_of(where, record, TABLE, hear(events), **about(record) | pick(TIMES, events) | names)
+    yield rollout_of(where, record, TABLE, Events(events).talk, **about(record) | pick(TIMES, events) | names)
 
 
 def has_events(document: Json) -> bool:
     return any("source" in e and "id" in e and ("args" in e or "cause" in e) for e in objects(document))
 
 
-def has_kind(events: list[Json], *kinds: str) -> bool:
-    return any(e.get("kind") in kinds for e in objects(events))
+def has_kind(events: Json) -> bool:
+    return any(e.get("kind") in ("ActionEvent", "ObservationEvent") for e in objects(events))
 
 
-def acts(document: Json, name: str, *keys: str) -> bool:
-    return any(all(key in e for key in keys) for e in events_of(document.get(name)))
+def acts(document: Json, *keys: str) -> bool:
+    return any(all(key in e for key in keys) for e in events_of(document.get("history")))
 
 
-def has_history(document: Json) -> bool:
-    return acts(document, "history", "source", "action") or has_kind(events_of(document.get("history")), "ActionEvent")
-
-
-KINDS = ("ActionEvent", "ObservationEvent")
 FORMAT = Format(
     (
         (("a list of events with id, source, and args or cause", has_events),),
-        (("a list of ActionEvent and ObservationEvent", lambda d: isinstance(d, list) and has_kind(d, *KINDS)),),
-        (("history[] of source and action, or of ActionEvent", has_history),),
-        ("issue.number", ("history[].action", lambda d: acts(d, "history", "action"))),
-        (("trajectory[] of source, action and args", lambda d: acts(d, "trajectory", "source", "action", "args")),),
+        (("a list of ActionEvent and ObservationEvent", has_kind),),
+        (("history[] of source and action", lambda d: acts(d, "source", "action")),),
+        (("history[] of ActionEvent and ObservationEvent", lambda d: has_kind(d.get("history"))),),
+        ("issue.number", ("history[].action", lambda d: acts(d, "action"))),
     ),
     read,
 )

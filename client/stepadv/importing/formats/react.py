@@ -21,15 +21,16 @@ IS_LOG = re.compile(r"(^|\n)Action( [0-9]+)?: ")
 AGAIN = re.compile(r"You have attempted to answer following question before.*$", re.DOTALL)
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\[(.*)\]\s*$", re.DOTALL)
 SCORE = re.compile(r"Your score \(min [0-9.]+, max [0-9.]+\): ([0-9.]*[0-9])")
+COPY = "copies of rollouts that were done in an earlier trial"
 
 
 @dataclass
 class Try:
-    """A question, and what was done about it: an action each, with the thought before it and what came back."""
+    """A question, and its turns: an action each, with the thought before it and what came back."""
 
     question: str
     is_episode: bool
-    trial: str | None
+    trial: int | None
     section: str | None
     answer: str | None = None
     turns: list[dict[str, str]] = field(default_factory=list)
@@ -39,13 +40,7 @@ class Try:
             self.answer = text
             return
         # A thought comes before its action.
-        if (
-            not self.turns
-            or mark == "Action"
-            and mark in self.turns[-1]
-            or mark == "Thought"
-            and "Action" in self.turns[-1]
-        ):
+        if not self.turns or mark in ("Action", "Thought") and "Action" in self.turns[-1]:
             self.turns.append({})
         turn = self.turns[-1]
         turn[mark] = f"{turn[mark]}\n{text}" if mark in turn else text
@@ -68,7 +63,7 @@ class Try:
             return 1
         if self.section is not None or "Answer is INCORRECT" in self.result:
             return 0
-        # Nothing bought: WebShop gives no score, which is 0.
+        # WebShop gives no score if nothing was bought, which is 0.
         score = SCORE.search(self.result)
         return None if not self.is_episode else float(score[1]) if score else 0
 
@@ -79,7 +74,7 @@ def tries_of(document: str) -> list[Try]:
     parts = list(PART.finditer(document))
     for part, after in zip(parts, [*parts[1:], None], strict=True):
         text = document[part.end() : after.start() if after else None].rstrip("\n\r")
-        trial, section = part["trial"] or trial, part["section"] or section
+        trial, section = int(part["trial"]) if part["trial"] else trial, part["section"] or section
         if part["episode"] or part["mark"] == "Question":
             tries.append(Try(part["episode"] or text, part["episode"] is not None, trial, section))
         elif part["mark"] and tries:
@@ -103,55 +98,52 @@ def steps_of(one: Try, repaired: Counter[str]) -> list[dict[str, Json]]:
     return in_turn(seen, steps)
 
 
+def read_try(one: Try, where: Where) -> Rollout:
+    repaired = Counter[str]()
+    group = f"fixed_{one.task}" if one.is_episode else short_id(one.task)
+    parts = (where.rollout, group, f"t{one.trial}" if one.trial is not None else None)
+    never_bought = one.section is None and one.is_episode and "Your score" not in one.result
+    members = {
+        "outcome": one.outcome,
+        "group_id": group,
+        "rollout_id": "-".join(part for part in parts if part),
+        "truncated": one.section == "HALTED" or never_bought,
+        "steps": steps_of(one, repaired),
+        "repaired": repaired,
+    }
+    question = None if one.is_episode else one.task
+    meta = {"trial": one.trial, "status": one.section, "question": question, "answer": one.answer}
+    return rollout_of(where, None, {}, meta=meta, **members)
+
+
 def read(document: str, where: Where) -> Iterator[Rollout]:
     tries = tries_of(document)
     if not tries:
         yield {"problem": "no line begins with Question: or follows a line of 17 hyphens"}
         return
-    # Reflexion's logs list every agent after each trial: those that had solved their task are copies, and some stand
-    # in two sections.
+    # Reflexion's logs list every agent after each trial: those that had solved their task are copies, and some are in
+    # two sections.
     solved: dict[str, int] = {}
     for one in tries:
         if one.trial is not None and one.outcome == 1:
-            solved[one.task] = min(int(one.trial), solved.get(one.task, int(one.trial)))
-    told: list[tuple[str, str, Json]] = []
+            solved[one.task] = min(one.trial, solved.get(one.task, one.trial))
+    told: list[tuple[str, int, Json]] = []
     dropped: Counter[str] = Counter()
     for one in tries:
-        task, repaired = one.task, Counter[str]()
-        if one.trial is not None and int(one.trial) > solved.get(task, int(one.trial)):
-            dropped["copies of rollouts that were done in an earlier trial"] += 1
-            continue
-        if one.trial is not None and (task, one.trial, one.done) in told:
+        key = (one.task, one.trial or 0, one.done)
+        if one.trial is not None and one.trial > solved.get(one.task, one.trial):
+            dropped[COPY] += 1
+        elif one.trial is not None and key in told:
             dropped["rollouts listed twice"] += 1
-            continue
-        told.append((task, one.trial or "", one.done))
-        group = f"fixed_{task}" if one.is_episode else short_id(task)
-        parts = (where.rollout, group, f"t{int(one.trial)}" if one.trial is not None else None)
-        never_bought = one.section is None and one.is_episode and "Your score" not in one.result
-        about = {
-            "outcome": one.outcome,
-            "group_id": group,
-            "rollout_id": "-".join(part for part in parts if part),
-            "truncated": one.section == "HALTED" or never_bought,
-            "steps": steps_of(one, repaired),
-            "repaired": repaired,
-        }
-        trial = None if one.trial is None else int(one.trial)
-        meta = {
-            "trial": trial,
-            "status": one.section,
-            "question": None if one.is_episode else task,
-            "answer": one.answer,
-        }
-        yield rollout_of(where, None, {}, meta=meta, **about)
+        else:
+            told.append(key)
+            yield read_try(one, where)
     if dropped:
         yield {"dropped": dropped}
 
 
 def is_log(document: Json) -> bool:
-    return (
-        isinstance(document, str) and document.lstrip()[:1] not in ("[", "{") and IS_LOG.search(document) is not None
-    )
+    return isinstance(document, str) and document.lstrip()[:1] not in ("[", "{") and bool(IS_LOG.search(document))
 
 
 FORMAT = Format(((("a log with lines that begin with Action: ", is_log),),), read)

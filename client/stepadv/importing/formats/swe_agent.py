@@ -1,4 +1,4 @@
-"""SWE-agent: .traj, every version that has trajectory; demonstrations, which are a history alone."""
+"""SWE-agent: .traj, every version that has trajectory."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from stepadv.importing.values import Json, at, digest, first, listed, objects, w
 REFUSED = re.compile(
     r"\s*(Your (proposed edit has introduced|command timed out)|EXECUTION TIMED OUT|COMMAND TIMED OUT)"
 )
-# The instance, where the file does not say it, is what follows the settings in its name.
+# The instance, if the file does not say it, is what follows the settings in its name.
 SETTINGS = re.compile(r"^.*__install-[0-9]+(___[a-z]+(_[a-z]+)*)?__")
 TABLE = {
     "model": "replay_config.agent.model.name",
@@ -21,23 +21,12 @@ TABLE = {
     "meta.submission": "info.submission",
     "meta.model_stats": "info.model_stats",
 }
-
-
-def trajectory_of(document: dict[str, Json], history: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Of a demonstration: what it did and what it was told next are the trajectory that it came from."""
-    if isinstance(document.get("trajectory"), list):
-        return objects(document["trajectory"])
-    found = []
-    for message, after in zip(history, [*history[1:], {}], strict=False):
-        if message.get("role") == "assistant" and isinstance(message.get("action"), str):
-            told = None if after.get("role") == "assistant" else text_of(after.get("content"))
-            found.append({"action": message["action"], "thought": message.get("thought"), "observation": told})
-    return found
+OF_STEP = {"thought": "thought", "state": "state", "execution_time": "execution_time"}
 
 
 def call_of(step: dict[str, Json], place: int, said: list[dict[str, Json]]) -> tuple[str | None, Json, str | None]:
-    """The call behind the action, where the model made one.  The history may have been cut: what was done tells, and
-    the order if there was more of that."""
+    """The call behind the action, if the model made one: the history may have been cut, so that of the messages with
+    this action the one at this place counts, else the first with this thought."""
     ranks = [
         (i != place, message.get("thought") != step.get("thought"), i)
         for i, message in enumerate(said)
@@ -50,10 +39,8 @@ def call_of(step: dict[str, Json], place: int, said: list[dict[str, Json]]) -> t
     return text_of(at(function, "name")), args, repaired
 
 
-def turns_of(
-    trajectory: list[dict[str, Json]], said: list[dict[str, Json]], repaired: Counter[str]
-) -> Iterator[dict[str, Json]]:
-    for place, step in enumerate(trajectory):
+def turns_of(trajectory: Json, said: list[dict[str, Json]], repaired: Counter[str]) -> Iterator[dict[str, Json]]:
+    for place, step in enumerate(objects(trajectory)):
         action, told = text_of(step.get("action")), text_of(step.get("observation"))
         tool, args, broken = call_of(step, place, said)
         is_empty = not (action or "").strip()
@@ -68,7 +55,7 @@ def turns_of(
             "tool": tool,
             "args": args,
             "ok": None if is_empty or told is None else not REFUSED.match(told) and reads_well(told),
-            "meta": pick({key: key for key in ("thought", "state", "execution_time")}, step) or None,
+            "meta": pick(OF_STEP, step) or None,
         }
 
 
@@ -76,36 +63,29 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     history = objects(document.get("history"))
     own = [m for m in history if not is_demo(m)]
     said = [m for m in own if m.get("role") == "assistant"]
-    # The last thing it was told before it spoke.
+    # The last message before the model's first.
     before = own[: own.index(said[0])] if said else own
     seen = next((text_of(m.get("content")) for m in reversed(before) if m.get("role") == "user"), None)
     repaired: Counter[str] = Counter()
-    steps = in_turn(seen, turns_of(trajectory_of(document, own), said, repaired))
-    name = where.base
-    task = words(first(document, "instance_id replay_config.problem_statement.id"))
-    task = task or (SETTINGS.sub("", name) if name else digest(document))
     dropped = {
         "system messages": sum(m.get("role") == "system" for m in history),
         "demonstrations": len(history) - len(own),
     }
-    names = {"group_id": task, "rollout_id": where.try_of(task) if name else digest(document)}
-    made = {"steps": steps, "dropped": Counter(dropped), "repaired": repaired}
-    yield keep(rollout_of(where, document, TABLE, **about(document) | names | made), listed(document.get("history")))
+    name, task = where.base, words(first(document, "instance_id replay_config.problem_statement.id"))
+    task = task or (SETTINGS.sub("", name) if name else digest(document))
+    members = {
+        **about(document),
+        "group_id": task,
+        "rollout_id": where.try_of(task) if name else digest(document),
+        "steps": in_turn(seen, turns_of(document.get("trajectory"), said, repaired)),
+        "dropped": Counter(dropped),
+        "repaired": repaired,
+    }
+    yield keep(rollout_of(where, document, TABLE, **members), listed(document.get("history")))
 
 
 def has_steps(document: Json) -> bool:
-    steps = objects(document["trajectory"])[:1]
-    return len(steps) == len(document["trajectory"][:1]) and all("action" in s and "observation" in s for s in steps)
+    return all("action" in step and "observation" in step for step in document["trajectory"][:1])
 
 
-def has_actions(document: Json) -> bool:
-    return any(m.get("role") == "assistant" and "action" in m for m in objects(document.get("history")))
-
-
-FORMAT = Format(
-    (
-        ("trajectory[]", ("trajectory[].action and observation", has_steps)),
-        (("history[] of the role assistant with an action", has_actions), "!trajectory", "!messages"),
-    ),
-    read,
-)
+FORMAT = Format((("trajectory[]", ("trajectory[].action and observation", has_steps)),), read)

@@ -1,4 +1,4 @@
-"""tau2: results, or a simulation alone; with messages, or ticks where both may speak at once."""
+"""tau2: results, or a simulation alone; with messages, or ticks in which both may speak at once."""
 
 from collections.abc import Iterator
 
@@ -23,9 +23,9 @@ def hear(messages: list[Json]) -> Conversation:
         for part in objects(message.get("tool_messages") or [message]):
             calls, text = objects(part.get("tool_calls")), text_of(part.get("content"))
             if part.get("role") == "tool" and part.get("requestor") == "user":
-                talk.drop("results of the user's calls")
+                talk.dropped["results of the user's calls"] += 1
             elif part.get("role") == "user":
-                talk.drop("calls of the user", len(calls))
+                talk.dropped["calls of the user"] += len(calls)
                 if text:
                     talk.see(text)
             else:
@@ -34,9 +34,9 @@ def hear(messages: list[Json]) -> Conversation:
 
 
 def untick(ticks: list[Json]) -> list[Json]:
-    """What one says in ticks one after the other is one message, which stands where it began, whatever the other says
-    meanwhile; a call ends it."""
-    placed: list[tuple[int, int, int, Json]] = []
+    """What one says in ticks one after the other is one message, which is placed where it began, whatever the other
+    says meanwhile; a call ends it."""
+    placed: list[tuple[int, int, Json]] = []
     for name, role, part in (("agent", "assistant", 0), ("user", "user", 2)):
         message: dict[str, Json] | None = None
         for i, tick in enumerate(ticks):
@@ -46,15 +46,15 @@ def untick(ticks: list[Json]) -> list[Json]:
                 message = None
             elif message is None:
                 message = {"role": role, "content": text}
-                placed.append((i, part, 0, message))
+                placed.append((i, part, message))
             elif text is not None:
                 message["content"] = (message["content"] or "") + text
             if calls is not None and message is not None:
                 message["tool_calls"] = calls
                 message = None
-            for j, result in enumerate(objects(at(tick, f"{name}_tool_results"))):
-                placed.append((i, part + 1, j, {**result, "requestor": "user"} if role == "user" else result))
-    return [message for *_, message in sorted(placed, key=lambda p: p[:3])]
+            for result in objects(at(tick, f"{name}_tool_results")):
+                placed.append((i, part + 1, {**result, "requestor": "user"} if role == "user" else result))
+    return [message for *_, message in sorted(placed, key=lambda p: p[:2])]
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, hear_messages, keep
-from stepadv.importing.format import Format, Rollout, Where, pick, rollout_of, tokens_of, training_group
-from stepadv.importing.values import Json, digest, is_number, objects, unquoted
+from stepadv.importing.format import Format, Rollout, Where, rollout_of, tokens_of, training_group
+from stepadv.importing.values import Json, digest, is_number, listed, objects, unquoted
 
 USED = "prompt completion step reward prompt_ids completion_ids completion_mask completion_logprobs".split()
-OF_CALL = {"name": "name", "arguments": "arguments"}
 TABLE = {"policy_version": "step", "policy_step": "step"}
 
 
@@ -16,31 +15,29 @@ def messages_of(value: Json, role: str) -> list[dict[str, Json]]:
     if isinstance(value, str):
         return [{"role": role, "content": value}]
     found = objects(value)
-    for i, message in enumerate(found):
-        if isinstance(message.get("tool_calls"), list):
-            found[i] = message | {"tool_calls": list(map(call_of, message["tool_calls"]))}
-    return found
+    return [m | {"tool_calls": [*map(call_of, calls)]} if (calls := listed(m.get("tool_calls"))) else m for m in found]
 
 
 def call_of(call: Json) -> Json:
     found = unquoted(call)
     if not isinstance(found, dict) or "function" in found:
         return found
-    return {"id": found.get("id"), "type": "function", "function": pick(OF_CALL, found)}
+    function = {key: found[key] for key in ("name", "arguments") if found.get(key) is not None}
+    return {"id": found.get("id"), "type": "function", "function": function}
 
 
 def hear_completion(prompt: Json, completion: Json) -> tuple[Conversation, list[dict[str, Json]]]:
-    """A prompt may have answers in it, which are not the model's."""
+    """Answers in the prompt are not the model's."""
     asked = messages_of(prompt, "user")
     own = [m for m in asked if m.get("role") not in ("assistant", "tool")]
     messages = own + messages_of(completion, "assistant")
     talk = hear_messages(messages)
-    talk.drop("answers in the prompt", len(asked) - len(own))
+    talk.dropped["answers in the prompt"] += len(asked) - len(own)
     return talk, messages
 
 
 def reward_of(record: dict[str, Json]) -> Json:
-    """Functions that had nothing to say are null."""
+    """A reward function without a result is null."""
     if is_number(record.get("reward")):
         return record["reward"]
     found = [v for k, v in record.items() if k not in ("step", "advantage") and is_number(v)]
@@ -50,14 +47,14 @@ def reward_of(record: dict[str, Json]) -> Json:
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     talk, messages = hear_completion(document.get("prompt"), document.get("completion"))
     task = digest(document.get("prompt"))
-    about = {
+    members = {
         "outcome": reward_of(document),
         "task_id": task,
         "group_id": training_group(document.get("step"), None, task),
         "rollout_id": where.line or digest(document),
     }
-    found = rollout_of(where, document, TABLE, talk, used=USED, **about)
-    # Of one answer the tokens are known.
+    found = rollout_of(where, document, TABLE, talk, used=USED, **members)
+    # The tokens of several turns cannot be told apart.
     if len(found["steps"]) == 1:
         found["steps"][0] |= tokens_of(document)
     yield keep(found, messages)
