@@ -229,7 +229,7 @@ class ExportTest(Case):
     def test_empty(self) -> None:
         """an empty file says why, and is none"""
         path = self.folder / "lines.jsonl"
-        self.refused("tr.none has no rows; of a selection, stepadv.explain_selection", "tr.none", "steps", "-o", str(path), status=3)
+        self.refused("tr.none has no rows; stepadv.explain_selection", "tr.none", "steps", "-o", str(path), status=3)
         self.refused("none of the 1 step of tr.unjudged has an advantage", "tr.unjudged", "messages", "--group-by", "task_id", status=3)
         self.refused("--min-visits.*--min-gap", "tr.steps_rtmc", "dpo", "--min-gap", "0.9", status=3)
         self.assertFalse(path.exists())

@@ -125,7 +125,7 @@ BY_HAND = {
     "otel/genai.json": (2, 5, 3), "otel/genai_lines.jsonl": (2, 5, 3), "otel/phoenix.json": (2, 3, 2),
     "langfuse/traces.json": (2, 4, 2), "langfuse/traces.jsonl": (2, 4, 2), "langfuse/download.json": (1, 2, 1), "react/hotpot.txt": (3, 5, 4),
     "react/shop.txt": (2, 4, 4), "steps/door.jsonl": (4, 4, 1), "claude_code/session.jsonl": (1, 3, 2), "claude_code/printed.jsonl": (1, 2, 1),
-    "codex/rollout.jsonl": (1, 3, 2), "harbor/result.json": (1, 0, 0), "claw_r1/steps_1.jsonl": (2, 3, 0), "claw_r1/steps_2.jsonl": (2, 2, 0),
+    "codex/rollout.jsonl": (1, 3, 2), "harbor/result.json": (1, 0, 0), "claw_r1/steps_1.jsonl": (2, 4, 0), "claw_r1/steps_2.jsonl": (1, 1, 0),
 }  # fmt: skip
 
 

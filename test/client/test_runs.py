@@ -197,7 +197,7 @@ class Runs(Case):
 
         line = '{{"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "{}", "outcome": 1}}\n'
         twice = self.write("twice.jsonl", line.format("a") + line.format("b"))
-        self.refused("step 0 of rollout t of group t is not what line 1 says; .*--retries last takes the newest", twice)
+        self.refused("step 0 of rollout t of group t differs from line 1; .*--retries last takes the newest", twice)
         self.loaded("--retries", "last", twice)
         self.assertEqual(self.lines("SELECT action FROM t.steps"), "b")
         self.connection.execute("DELETE FROM t.rollouts")

@@ -21,11 +21,11 @@ from stepadv.export.shapes import SHAPES, Lines
 from stepadv.text import Failed, complain, count
 
 HELP = "write steps as lines of JSON for a trainer"
-DESCRIPTION = """Writes a view of attach, a selection or any relation of advantages as lines of JSON, a row at a time
-on both sides.  A file has its name when all of it is written.  Exit status: 0; 2 where nothing could be
-written; 3 where there is nothing to write."""
+DESCRIPTION = """Writes a view of attach, a selection or any relation with advantages as lines of JSON, row by row.  A
+file gets its name when it is complete.  Exit status: 0; 2 if nothing could be written; 3 if there is nothing to
+write."""
 EPILOG = """shapes: steps (columns), messages (OpenAI), prompt_completion (TRL's SFT), verl (a row of its files),
-dpo (pairs, TRL), prm (stepwise supervision, TRL).  docs/training.md says more."""
+dpo (pairs, TRL), prm (stepwise supervision, TRL).  See docs/training.md."""
 # These teach the model to do as the step did.
 IMITATION = ("messages", "prompt_completion")
 
@@ -37,22 +37,22 @@ def names(text: str) -> list[str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("relation", metavar="RELATION", help="a view of attach, a selection, or any relation of advantages")
-    add("-o", "--out", default="-", metavar="FILE", help="to write (default: standard output)")
-    add("-s", "--shape", choices=(*SHAPES, "dpo"), default="steps", help="of a line (default steps)")
-    wanted = "messages, prompt_completion: also steps whose advantage is negative"
+    add("relation", metavar="RELATION", help="a view of attach, a selection, or any relation with advantages")
+    add("-o", "--out", default="-", metavar="FILE", help="output file (default: standard output)")
+    add("-s", "--shape", choices=(*SHAPES, "dpo"), default="steps", help="shape of a line (default steps)")
+    wanted = "messages, prompt_completion: also steps with a negative advantage"
     add("--keep-negative", action="store_true", help=wanted)
-    add("--columns", type=names, metavar="A,B", help="beside the shape's members; '': none")
-    add("--steps", metavar="RELATION", help="of all steps, for conversations (default: the table below)")
-    add("--group-by", type=names, metavar="A,B", help="columns of the group, where they are not known")
+    add("--columns", type=names, metavar="A,B", help="columns beside the shape's members; '': none")
+    add("--steps", metavar="RELATION", help="relation with all steps, for conversations (default: the table below)")
+    add("--group-by", type=names, metavar="A,B", help="columns of the group, if the relation is no view of attach")
     add("--min-gap", type=float, default=0, metavar="Q", help="dpo: the least difference of q (default 0)")
-    wanted = "dpo: the fewest rollouts that took each action (default 2)"
+    wanted = "dpo: the least number of rollouts with each action (default 2)"
     add("--min-visits", type=int, default=2, metavar="N", help=wanted)
 
 
 @contextlib.contextmanager
 def file_to_write(path: str) -> Iterator[IO[str]]:
-    """It has its name when all is written, and not before."""
+    """A file that gets its name when it is complete."""
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
@@ -78,34 +78,27 @@ def file_to_write(path: str) -> Iterator[IO[str]]:
 def counted(lines: Lines) -> tuple[int, int, int]:
     """Rows, those with an advantage, those with a negative one."""
     query = "SELECT count(*), count(s.advantage), count(*) FILTER (WHERE s.advantage < 0)"
-    row = lines.source.connection.execute(f"{query} FROM {lines.source.sql} s").fetchone()
-    assert row is not None
-    return row
+    return lines.source.connection.execute(f"{query} FROM {lines.source.sql} s").fetchone() or (0, 0, 0)
 
 
 def refuse_negative(lines: Lines) -> None:
-    """What was worse than the policy's average is not to be imitated."""
+    """A step that was worse than the policy's average should not be imitated."""
     _, n, n_negative = counted(lines)
     if n_negative:
-        hint = "select with sign => 'positive', or say --keep-negative"
+        hint = "select with sign => 'positive', or use --keep-negative"
         what = f"{n_negative} of {count(n, 'step')} of {lines.source.name} have a negative advantage"
-        raise Failed(f"{what}, and shape {lines.options.shape} teaches to do as they did: {hint}")
+        raise Failed(f"{what}, and shape {lines.options.shape} teaches to imitate them: {hint}")
 
 
 def why_empty(lines: Lines) -> str:
-    """What an empty file means."""
     name, options = lines.source.name, lines.options
     n, n_judged, _ = counted(lines)
     if n == 0:
-        kinds = lines.source.attachment.kinds if lines.source.attachment else {}
-        hint = "; of a selection, stepadv.explain_selection with its rules says which removed the steps"
-        return f"{name} has no rows" + ("" if lines.source.oid in kinds else hint)
+        return f"{name} has no rows; stepadv.explain_selection shows which rule of a selection removed the steps"
     if n_judged == 0:
-        return f"none of the {count(n, 'step')} of {name} has an advantage: no rollout of theirs is judged"
-    if options.shape != "dpo":
-        return f"{name} has no line of shape {options.shape}"
-    visits, gap = f"{options.min_visits} rollouts took (--min-visits)", f"{options.min_gap:g} in q (--min-gap)"
-    return f"no state in {name} has two actions that {visits} and that differ by more than {gap}"
+        return f"none of the {count(n, 'step')} of {name} has an advantage: their rollouts have no verdict"
+    visits, gap = f"{options.min_visits} rollouts with each (--min-visits)", f"{options.min_gap:g} in q (--min-gap)"
+    return f"no state in {name} has two actions with {visits} that differ by more than {gap}"
 
 
 def write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
@@ -129,18 +122,18 @@ def write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> i
 
 def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
     """Writes the file; exit status 0."""
-    # A file that is not finished goes also then.
+    # An exception, so that an incomplete file is removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        # One snapshot: lines are of one moment.
+        # One snapshot for all lines.
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             n = write(connection, options)
     except psycopg.Error as error:
         raise Failed(database.words_of(error)) from None
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
         raise Failed(f"{error.filename or options.out}: {error.strerror}") from None
     if options.out != "-":
         complain(f"{count(n, 'line')} of shape {options.shape} in {options.out}")

@@ -296,8 +296,8 @@ def hear_messages(messages: Json) -> Conversation:
 # The conversation as it was, beside its steps
 # ----------
 
-# A content that is exactly what a step saw or did is left to the step: {"observation": turn} or {"action": turn} stands
-# for it, which no content of the chat interface looks like.  Shorter contents stay.
+# A content that is exactly what a step saw or did is left to the step: {"observation": turn} or {"action": turn} is
+# its mark, which no content of the chat interface looks like.  Shorter contents stay.
 LEAST_LENGTH = 64
 
 

@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import lzma
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -251,7 +252,7 @@ def samples_of(path: str) -> Iterator[Document]:
     """Of Inspect's .eval, a zip, each sample beside the log's header."""
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = [i for i in archive.infolist() if i.filename.startswith("samples/") and i.filename.endswith(".json")]
+            entries = [i for i in archive.infolist() if re.fullmatch(r"samples/.*\.json", i.filename)]
             header = [i for i in archive.infolist() if i.filename == "header.json"]
             if not header:
                 raise CannotRead("there is no header.json in it")

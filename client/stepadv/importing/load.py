@@ -4,7 +4,6 @@ import contextlib
 import multiprocessing
 import os
 import pickle
-import re
 import signal
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -24,8 +23,6 @@ from stepadv.importing.values import Json, Unreadable
 from stepadv.importing.writer import CHUNK, Tables, Writer
 from stepadv.text import Failed, safe
 
-NO_ROLLOUT = re.compile("no known format|neither JSON nor|^invalid JSON")
-NO_FORMAT = re.compile("known format|says which|no rollout in the doc")
 MOST_TRIES = 5  # after deadlocks with other loads
 AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
@@ -125,7 +122,7 @@ class Reader:
                     raise document
                 value, n_nul = document_of(document) if isinstance(document, str) else document
             except Unreadable as wrong:
-                self.tally.problem(n, str(wrong))
+                self.tally.problem(n, str(wrong), "unreadable")
                 continue
             self.size += len(document) if isinstance(document, str) else 1000
             self.tally.repaired["U+0000 in texts, now U+FFFD"] += n_nul
@@ -163,7 +160,7 @@ class Reader:
         if self.options.format is None and not (self.likely and FORMATS[self.likely].split):
             name = format_of(value, self.likely)
             if name is None:
-                self.tally.problem(n, str(unknown(value)))
+                self.tally.problem(n, unknown(value), "unknown")
                 return None
             self.likely = name
         return FORMATS[self.likely] if self.likely else None
@@ -225,7 +222,7 @@ class Loader:
                 if tally.n_problems and not (self.options.keep_going and tally.counts["usable"]):
                     raise LeftOut
         except LeftOut:
-            is_none = all(NO_ROLLOUT.search(words) for _, words in tally.problems)
+            is_none = tally.counts["unknown"] + tally.counts["unreadable"] == tally.n_problems
             if file.is_optional and not tally.counts["usable"] and is_none:
                 return Result(is_passed=True)
             result.failed = True
@@ -242,21 +239,8 @@ class Loader:
 
     def write(self, reader: Reader, writer: Writer) -> None:
         for rollout, n in reader.rollouts():
-            if rollout.pop("is_part", False):
-                rollout = self.of_version(rollout)
             writer.add(rollout if "problem" in rollout else self.options.amend(rollout, reader.file, writer.tally), n)
         writer.flush()
-
-    def of_version(self, rollout: Rollout) -> Rollout:
-        """A rollout whose first step came with another file has that step's version; the other steps note theirs."""
-        version = self.tables.version_of(str(rollout["task_id"]), str(rollout["rollout_id"]))
-        if version is None:
-            return rollout
-        steps, own = rollout["steps"], rollout.get("policy_version")
-        if own is not None and str(own) != version:
-            steps = [{**step, "meta": {"policy_version": own, **(step.get("meta") or {})}} for step in steps]
-        number = int(version) if version.lstrip("-").isdigit() else None
-        return {**rollout, "policy_version": version, "policy_step": number, "steps": steps}
 
     def tell(self, reader: Reader, tally: Tally) -> list[str]:
         """What was left out: the first in a line with the option that may help, then others."""
@@ -265,20 +249,19 @@ class Loader:
         listed = [f"{noun} {place}: {safe(words)}" for place, words in problems]
         top = [f"at the top: {reader.top}"] if reader.top else []
         more = [f"  and {tally.n_problems - MOST_PROBLEMS} more"] if tally.n_problems > MOST_PROBLEMS else []
-        first = "; ".join([listed[0], *top, *self.advice(tally, problems[0][1])])
+        first = "; ".join([listed[0], *top, *self.advice(tally)])
         return [first, *(f"  {line}" for line in listed[1:]), *more]
 
-    def advice(self, tally: Tally, reason: str) -> Iterator[str]:
+    def advice(self, tally: Tally) -> Iterator[str]:
         """The option that may help with what was left out."""
         options, n_usable = self.options, tally.counts["usable"]
-        if options.format is None and NO_FORMAT.search(reason):
+        if tally.counts["unknown"]:
             yield "--explain shows what was looked for, -f names the format"
         if tally.is_of_other:
             yield "the tables have it from another file of that name: -r RUN tells them apart"
         elif tally.counts["contradictions"] and not options.replace:
-            update = "" if "is not what line" in reason else "--update replaces what the tables have, "
-            yield update + "--retries last takes the newest"
-        if not options.keep_going and n_usable and tally.counts["bad"]:
+            yield "--update or --retries last takes the newest"
+        if not options.keep_going and n_usable and tally.n_problems > tally.counts["contradictions"]:
             yield f"-k loads the other {n_usable}"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stepadv.importing.format import Bad, Rollout
-from stepadv.importing.values import Json, fields, is_name, parse_time, to_json, type_of, words
+from stepadv.importing.values import Json, fields, given, is_name, parse_time, to_json, type_of, words
 from stepadv.text import shorten
 
 NULL = r"\N"
@@ -256,7 +256,9 @@ def make_row(rollout: Rollout, place: int, shape: Shape, settings: Settings) -> 
     kept = {name: names[name] for name in shape.lacking if names[name] is not None}
     if kept.get("task_id", "") == names["group_id"]:
         del kept["task_id"]
-    about["metadata"] = {**(fields(meta) if isinstance(meta, dict | None) else {"meta": meta}), **kept} if kept else meta
+    about["metadata"] = meta
+    if kept:
+        about["metadata"] = {**(meta if isinstance(meta, dict) else given({"meta": meta})), **kept}
     if about.get("outcome") is not None and number(about["outcome"], "outcome") and about.get("success") is None:
         # Sums of scores miss 1 by the last digit.
         about["success"] = about["outcome"] >= settings.success_at - 1e-9
@@ -272,12 +274,12 @@ def make_row(rollout: Rollout, place: int, shape: Shape, settings: Settings) -> 
 
 def number_steps(steps: list[dict[str, Json]]) -> None:
     """Steps have their numbers, or those of their places."""
-    given = [step.get("step_no") for step in steps]
-    if all(n is None for n in given):
+    numbers = [step.get("step_no") for step in steps]
+    if all(n is None for n in numbers):
         for i, step in enumerate(steps):
             step["step_no"] = i
         return
-    if None in given:
+    if None in numbers:
         raise Bad("step_no must be given for every step or none")
     for i, step in enumerate(steps):
         try:

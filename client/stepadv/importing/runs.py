@@ -68,7 +68,8 @@ def format_of_file(path: str) -> str | None:
 
 
 def trial(path: str) -> Rollout | None:
-    """terminal-bench numbers trials within their run (run/task/trial/results.json); run_metadata.json has the agent."""
+    """terminal-bench numbers trials within their run (run/task/trial/results.json), whose run_metadata.json has the
+    agent."""
     document = content_of(path)
     if not fits(FORMATS["harbor"], document):
         return None

@@ -146,6 +146,11 @@ def why_no_step(span: Span, within: set[str], last: Span) -> str | None:
     return "calls of the model noted twice" if is_same else None
 
 
+def with_id(item: Item, n: int) -> Item:
+    """Calls without ids get some, by which results find them."""
+    return item._replace(id=item.id or f"\0{n}") if item.kind == CALL else item
+
+
 def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
     # Of two with one id the later has more.
     unique = {span.get("span") or f"\0{i}": span for i, span in enumerate(spans)}
@@ -157,10 +162,7 @@ def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
         if span["kind"] == "llm" and why is None:
             heard, said = hear_messages(span.get("heard")), hear_messages(span.get("said"))
             dropped += heard.dropped
-            # Calls without ids get some, by which results find them.
-            ids = (item.id or f"{len(turns)}.{n}" if item.kind == CALL else item.id for n, item in enumerate(said.items))
-            named = [item._replace(id=id) for item, id in zip(said.items, ids, strict=True)]
-            turns.append(Turn(span, heard.items, named))
+            turns.append(Turn(span, heard.items, list(map(with_id, said.items, range(len(said.items))))))
             continue
         # A span with the name of something that the model calls is that tool, whatever kind it is noted as.
         found = call_of(span, turns, taken) if why in (None, NO_STEP) else None
@@ -334,7 +336,8 @@ NAMES = {
     "run_id": "run_id run.id metadata.run_id experiment.id",
     "policy_version": "policy_version policy.version metadata.policy_version",
     "policy_step": "policy_step policy.step metadata.policy_step",
-    "model": "gen_ai.response.model llm.response.model_name gen_ai.request.model llm.model_name llm.request.model_name",
+    "model": "gen_ai.response.model llm.response.model_name gen_ai.request.model llm.model_name"
+    " llm.request.model_name",
     "input_tokens": "gen_ai.usage.input_tokens llm.token_count.prompt gen_ai.usage.prompt_tokens",
     "output_tokens": "gen_ai.usage.output_tokens llm.token_count.completion gen_ai.usage.completion_tokens",
     "agent": "gen_ai.agent.name agent.name",

@@ -15,8 +15,8 @@ MOST_PROBLEMS = 20  # of a file that are listed
 class Tally:
     """What became of a file, or of all of them."""
 
-    # Documents and rollouts that cannot be used, and rollouts that contradict others; rollouts and steps that were
-    # added, changed, and known before; rollouts without steps.
+    # Documents that cannot be read, or have no known format, or are bad otherwise, and rollouts that contradict
+    # others; rollouts and steps that were added, changed, and known before; rollouts without steps.
     counts: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
@@ -30,7 +30,7 @@ class Tally:
 
     @property
     def n_problems(self) -> int:
-        return self.counts["bad"] + self.counts["contradictions"]
+        return sum(self.counts[kind] for kind in ("unreadable", "unknown", "bad", "contradictions"))
 
     def problem(self, place: int, words: str, kind: str = "bad") -> None:
         self.counts[kind] += 1
@@ -95,7 +95,7 @@ class Summary:
                 yield f"{what}: {count(rollouts, 'rollout')}, {count(steps, 'step')}"
         if tally.n_problems:
             contradict = f", {n['contradictions']} contradict what is there" if n["contradictions"] else ""
-            yield f"could not be used: {count(n['bad'], 'document')}{contradict}"
+            yield f"could not be used: {count(tally.n_problems - n['contradictions'], 'document')}{contradict}"
         for words, found in (("not loaded", tally.dropped), ("repaired", tally.repaired)):
             listed = ", ".join(f"{what} ({k})" for what, k in sorted(found.items()) if k)
             if listed:

@@ -166,15 +166,6 @@ class Tables:
                 self.sources = {plain_path(s): s for (s,) in found if s}
         return self.sources.get(plain_path(source), source)
 
-    def version_of(self, task: str, rollout: str) -> str | None:
-        """Of a rollout of which the tables have a part."""
-        there = [name for name in ("task_id", "group_id") if name in self.columns]
-        if "policy_version" not in self.columns or not there:
-            return None
-        query = f"""SELECT min(x.policy_version) FROM {{r}} x
-            WHERE x.rollout_id = %s AND x.{there[0]} = %s AND x.policy_version <> ''"""
-        return self.execute(query, rollout, task).fetchone()[0]  # type: ignore[index]
-
 
 def is_same(step: dict[str, Json], known: tuple[Any, ...]) -> bool:
     """Compared by what the source has."""

@@ -5,7 +5,7 @@ docs/import.md.  A document has a format if it has what no other format has; if 
 
 from importlib import import_module
 
-from stepadv.importing.format import Bad, Format, fits, lacks
+from stepadv.importing.format import Format, fits, lacks
 from stepadv.importing.values import Json, Unreadable, parse, type_of
 from stepadv.text import safe
 
@@ -49,11 +49,10 @@ def keys_of(document: Json) -> str:
     return ("in a list: " if is_list else "") + found
 
 
-def unknown(document: Json) -> Bad:
-    """Why a document has no format, or more than one."""
+def unknown(document: Json) -> str:
+    """Why no format could be told."""
     found = sorted(name for name, format in FORMATS.items() if fits(format, document))
-    is_one_of = f"the document may be {' or '.join(found)}: -f says which"
-    return Bad(is_one_of if len(found) > 1 else "the document has no known format")
+    return f"the document may be {' or '.join(found)}" if len(found) > 1 else "the document has no known format"
 
 
 def explain(text: str, n_documents: int) -> list[str]:
@@ -68,4 +67,4 @@ def explain(text: str, n_documents: int) -> list[str]:
     for name in sorted(found, key=lambda n: (bool(found[n]), n)):
         lines.append(f"{name}: " + ("fits" if not found[name] else "no: without " + "; ".join(found[name])))
     format = format_of(document)
-    return [*lines, str(unknown(document)) if format is None else f"it is loaded as {format}"]
+    return [*lines, unknown(document) if format is None else f"it is loaded as {format}"]

@@ -1,4 +1,4 @@
-"""Step records of Claw-R1, one a line; many make one rollout, in any order and file."""
+"""Step records of Claw-R1, one a line; many make one rollout, in any order."""
 
 from collections.abc import Iterator
 
@@ -37,6 +37,9 @@ def read_step(record: dict[str, Json], version: Json) -> dict[str, Json]:
 def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     """A rollout is of the version of its first step, though the policy may have changed since."""
     ordered = sorted(records, key=lambda r: r["step_index"] if is_number(r.get("step_index")) else float("inf"))
+    if ordered[0].get("step_index") != 0:
+        # Without it the version is not known.
+        raise Bad("the record of the first step is missing: cat FILES | stepadv import - takes several files for one")
     version = ordered[0].get("policy_version")
     rewards = (r["reward"] for r in ordered if r.get("is_last") is True and is_number(r.get("reward")))
     members = {
@@ -50,7 +53,6 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
         "rollout_id": ordered[0]["trajectory_uid"],
         **given(members),
         "steps": [read_step(record, version) for record in ordered],
-        "is_part": True,
         "dropped": {"experts of tokens": sum(r.get("routed_experts") is not None for r in records)},
     }
 
@@ -59,5 +61,4 @@ FORMAT = Format(
     (("prompt_uid", "trajectory_uid", "step_index", "prompt_ids[]", "response_ids[]"),),
     split=split,
     join=join,
-    in_parts=True,
 )

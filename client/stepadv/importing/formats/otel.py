@@ -16,7 +16,8 @@ WHOLE = re.compile(
 )
 CONTENTS = re.compile(r"(llm|gen_ai\.(input|output|prompt|completion|system_instructions)|input|output)(\.|$)")
 SCORES = [
-    re.compile(rf"(?:trace\.)?{kind}s\.([0-9]{{1,9}})\.{kind}\.(name|score|label)") for kind in ("evaluation", "annotation")
+    re.compile(rf"(?:trace\.)?{kind}s\.([0-9]{{1,9}})\.{kind}\.(name|score|label)")
+    for kind in ("evaluation", "annotation")
 ]
 NUMBERED = re.compile(r"\.([0-9]{1,9})\.(?:message\.)?(.*)", re.DOTALL)
 CALL = re.compile(r"tool_calls\.([0-9]{1,9})\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)")

@@ -1,51 +1,40 @@
-"""Lines in our own words, a step each: the keys of docs/tables.md.  A rollout is what any of its lines says."""
+"""Lines of stepadv's own form, a step each: the keys of docs/tables.md.  A rollout is what any of its lines says."""
 
 from collections.abc import Iterator
 
 from stepadv.importing.format import Bad, Format, Rollout, Where
 from stepadv.importing.rows import OF_GROUP, OF_ROLLOUT, OF_STEP, RARE
-from stepadv.importing.values import Json, type_of, words
+from stepadv.importing.values import Json, given, type_of, words
 
 NAMES = ("run_id", "policy_version", "task_id", "group_id", "rollout_id")
 IN_ROLLOUT = {*NAMES, *OF_GROUP, *OF_ROLLOUT} - {"metadata"}
 IN_STEP = {*OF_STEP, *RARE} - {"state", "meta"}
 TEXTS = ("observation", "next_observation", "action")
-# terminal: the last step is the last.
+# terminal: of the last step.
 OTHERS = ("meta", "terminal")
 
 
 def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
-    """A step, or what is said of the rollout alone; what has no column of its own is kept all the same."""
+    """A step, or members of the rollout alone; what has no column is metadata."""
     if not isinstance(document, dict):
         raise Bad(f"a line must be a JSON object, not {type_of(document)}")
     step, rollout, rest = {}, {}, {}
-    for key, value in document.items():
-        if value is None or key in OTHERS:
-            continue
+    for key, value in given(document).items():
         if key in IN_STEP:
             step[key] = words(value) if key in TEXTS else value
-        else:
+        elif key not in OTHERS:
             (rollout if key in IN_ROLLOUT else rest)[key] = value
     meta = document.get("meta")
     if isinstance(meta, dict) and meta.get("model") is not None:
         rollout.setdefault("model", words(meta["model"]))
     if rest:
-        meta = {**(meta if isinstance(meta, dict) else {} if meta is None else {"meta": meta}), **rest}
+        meta = {**(meta if isinstance(meta, dict) else given({"meta": meta})), **rest}
     if meta is not None and "step_no" in step:
         step["meta"] = meta
     elif meta is not None and "action" not in step:
         rollout["meta"] = meta
     key = "\0".join([str(rollout.get(name)) for name in NAMES])
     yield key, (where.n, rollout, step if "step_no" in step else None, meta)
-
-
-def merged(key: str, before: Json, value: Json) -> Json:
-    """Of two lines that say something of their rollout."""
-    if key == "truncated":
-        return value or before
-    if key in ("started_at", "ended_at") and isinstance(before, str) and isinstance(value, str):
-        return (min if key == "started_at" else max)(before, value)
-    return before if key == "meta" and before is not None else value
 
 
 def join(parts: list[Json], where: Where) -> Iterator[Rollout]:
@@ -59,16 +48,17 @@ def join(parts: list[Json], where: Where) -> Iterator[Rollout]:
         if step:
             number = step["step_no"]
             if steps.get(number, step) != step:
-                said = f"step {number} of rollout {{}} of group {{}} is not what line {places[number]} says"
+                said = f"step {number} of rollout {{}} of group {{}} differs from line {places[number]}"
                 contradictions.append((n, said))
             n_repeated += steps.get(number) == step
             steps[number], places[number] = step, n
         differs = [k for k in ("outcome", "success") if k in about and k in rollout and about[k] != rollout[k]]
         if differs:
             contradictions.append((n, f"rollout {{}} of group {{}} has more than one {' and '.join(differs)}"))
-        if not rollout.items() <= about.items():
-            about |= {key: merged(key, about.get(key), value) for key, value in rollout.items()}
-        # Columns of the group that are somebody's own stand among what else is said.
+        truncated, noted = about.get("truncated"), about.get("meta")
+        about |= rollout
+        about |= given({"truncated": truncated or None, "meta": noted})
+        # Columns of the group that the user has added are among the metadata.
         about.setdefault("keys", meta)
         place = n if rollout.keys() & {"outcome", "success"} else place
     numbers = sorted(steps) if all(isinstance(n, int) for n in steps) else list(steps)
