@@ -15,7 +15,7 @@ BEGIN
 	FROM pg_class v
 	JOIN stepadv_internal.view_columns(pool_of.ready) c ON c.name = 'claim' AND c.plain AND c.column_name = 'claim'
 	JOIN pg_class p ON p.oid = c.relation AND p.relkind = 'r' AND p.relowner = v.relowner
-	WHERE v.oid = pool_of.ready AND stepadv_internal.has_column(p.oid, 'n_claimed'::text);
+	WHERE v.oid = pool_of.ready AND stepadv_internal.column_type(p.oid::regclass, 'consumed_step'::text) IS NOT NULL;
 	IF pool IS NULL THEN
 		RAISE EXCEPTION '% is not the view of a pool',
 			coalesce(stepadv_internal.relation_name(pool_of.ready), pool_of.ready::oid::text)
@@ -41,7 +41,7 @@ DECLARE
 	in_schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.oid = (a).attachment);
 	pool CONSTANT text := format('%I.%I', in_schema, (a).prefix || '_pool');
-	has_age CONSTANT boolean := stepadv_internal.has_column(groups, 'staleness'::text);
+	has_age CONSTANT boolean := stepadv_internal.column_type(groups, 'staleness'::text) IS NOT NULL;
 	uniform CONSTANT text := CASE create_pool.drop_uniform WHEN 'dapo' THEN 'g.uniform AND g.n_judged > 1'
 		WHEN 'verl_agent' THEN 'g.uniform' WHEN 'rtmc' THEN 'g.success_rate = 0 OR g.success_rate = 1' END;
 	wrong CONSTANT text := CASE
@@ -72,7 +72,7 @@ BEGIN
 	keys := stepadv_internal.group_columns(groups, (a).n_group_columns);
 	EXECUTE format($$
 		CREATE TABLE %1$s WITH (fillfactor = 80) AS SELECT %2$s FROM %3$s g;
-		ALTER TABLE %1$s ADD claim uuid, ADD claimed_by text, ADD claimed_until timestamptz, ADD n_claimed integer,
+		ALTER TABLE %1$s ADD claim uuid, ADD claimed_by text, ADD claimed_until timestamptz,
 			ADD n_uses integer NOT NULL DEFAULT 0, ADD consumed_at timestamptz, ADD consumed_step bigint,
 			ADD PRIMARY KEY (%2$s);
 		CREATE INDEX ON %1$s (claim);
@@ -80,7 +80,6 @@ BEGIN
 		COMMENT ON COLUMN %1$s.claim IS 'the call of claim_groups that took the group last';
 		COMMENT ON COLUMN %1$s.claimed_by IS 'who called it';
 		COMMENT ON COLUMN %1$s.claimed_until IS 'when the lease expires; NULL: the group is not claimed';
-		COMMENT ON COLUMN %1$s.n_claimed IS 'how many groups that call took';
 		COMMENT ON COLUMN %1$s.n_uses IS 'how often the group was consumed';
 		COMMENT ON COLUMN %1$s.consumed_step IS 'policy step of the update that it was last trained on in'$$,
 		pool, stepadv_internal.list(keys, '%1$I'::text, ', '::text), stepadv_internal.relation_name(groups));
@@ -146,14 +145,13 @@ BEGIN
 		parts := regexp_match(wanted, '^(.*?)( desc)?$'::text);
 		IF wanted = 'random' THEN
 			items := items || 'random()'::text;
-		ELSIF stepadv_internal.has_column(ready, parts[1]) THEN
+		ELSIF stepadv_internal.column_type(ready, parts[1]) IS NOT NULL THEN
 			items := items || format('r.%I %s NULLS LAST', parts[1], parts[2]);
 		ELSE
-			RAISE EXCEPTION 'cannot claim groups by "%": % has no such column', coalesce(wanted, 'NULL'),
-				stepadv_internal.relation_name(ready)
-				USING ERRCODE = 'undefined_column', HINT = coalesce('Did you mean "'
-					|| stepadv_internal.nearest_column(ready, parts[1]) || '"?',
-					'by names columns of the view, each with desc behind it where the largest come first, or random.');
+			PERFORM stepadv_internal.refuse_column(format('cannot claim groups by "%s": %s has no such column',
+				coalesce(wanted, 'NULL'), stepadv_internal.relation_name(ready)), parts[1], ARRAY[ready],
+				'by names columns of the view, each with desc behind it where the largest come first, or '
+				'random.'::text);
 		END IF;
 	END LOOP;
 	-- Groups that came since get their rows, by one caller at a time: others go on with the rows that there are.
@@ -171,9 +169,7 @@ BEGIN
 		WITH taken AS MATERIALIZED (SELECT ROW(r.*)::%1$s AS taken FROM %1$s r JOIN %2$s q ON %3$s
 				AND q.n_uses = r.n_uses AND q.claim IS NOT DISTINCT FROM r.claim
 			WHERE r.status = 'ready' ORDER BY %4$s LIMIT %5$s FOR NO KEY UPDATE OF q SKIP LOCKED),
-		marked AS (UPDATE %2$s p SET claim = %6$L, claimed_by = %7$L, claimed_until = %8$L,
-				n_claimed = (SELECT count(*) FROM taken)
-			FROM taken t WHERE %9$s)
+		marked AS (UPDATE %2$s p SET claim = %6$L, claimed_by = %7$L, claimed_until = %8$L FROM taken t WHERE %9$s)
 		SELECT jsonb_populate_record(t.taken, %10$L) FROM taken t$$,
 		ready, behind.pool, stepadv_internal.same_columns('q'::text, 'r'::text, behind.keys, behind.pool),
 		array_to_string(items || stepadv_internal.list(behind.keys, 'r.%1$I'::text, ', '::text), ', '),
@@ -187,37 +183,29 @@ COMMENT ON FUNCTION stepadv.claim_groups(anyelement, integer, text[], interval, 
 '16); returns rows of that view, all with the same claim, for consume_groups. by: columns of the view, followed by '
 'desc for the largest first, or random';
 
-CREATE FUNCTION stepadv.consume_groups(pool regclass, claim uuid, policy_step bigint DEFAULT NULL,
-	skip_lost boolean DEFAULT false) RETURNS integer
+CREATE FUNCTION stepadv.consume_groups(pool regclass, claim uuid, policy_step bigint DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	held integer;
-	claimed integer;
 BEGIN
-	SELECT x.held, x.claimed INTO held, claimed FROM stepadv_internal.run(consume_groups.pool, format('WITH used AS
-		(UPDATE %s p SET claimed_until = NULL, n_uses = p.n_uses + 1, consumed_at = statement_timestamp(),
-			consumed_step = %L WHERE p.claim = %L AND p.claimed_until IS NOT NULL RETURNING p.n_claimed)
-		SELECT count(*)::integer, max(u.n_claimed) FROM used u',
+	SELECT x.held INTO held FROM stepadv_internal.run(consume_groups.pool, format('WITH used AS (UPDATE %s p
+		SET claimed_until = NULL, n_uses = p.n_uses + 1, consumed_at = statement_timestamp(), consumed_step = %L
+		WHERE p.claim = %L AND p.claimed_until IS NOT NULL RETURNING 1) SELECT count(*)::integer FROM used',
 		(stepadv_internal.pool_of(consume_groups.pool)).pool, consume_groups.policy_step, consume_groups.claim))
-		x(held integer, claimed integer);
+		x(held integer);
 	IF held = 0 THEN
 		RAISE EXCEPTION 'no group of % is held by claim %', stepadv_internal.relation_name(consume_groups.pool),
 			coalesce(consume_groups.claim::text, 'NULL')
 			USING ERRCODE = 'no_data_found',
 				HINT = 'It is in the column claim of what claim_groups returned, until its groups are consumed, '
 				'released or taken by others.';
-	ELSIF held < claimed AND skip_lost IS NOT TRUE THEN
-		RAISE EXCEPTION 'the lease of claim % has ended, and others have taken % of its % groups',
-			consume_groups.claim, claimed - held, claimed
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'skip_lost => true consumes only the groups that are still claimed. Claim with a longer lease.';
 	END IF;
 	RETURN held;
 END
 $$;
-COMMENT ON FUNCTION stepadv.consume_groups(regclass, uuid, bigint, boolean) IS
-'marks the groups of a claim of claim_groups as trained on, and ends the claim; returns their number; policy_step: '
-'number of the update. If the lease expired and others claimed some of the groups, it is an error and nothing is '
-'marked, unless skip_lost';
+COMMENT ON FUNCTION stepadv.consume_groups(regclass, uuid, bigint) IS
+'marks the groups of a claim of claim_groups as trained on, and ends the claim; returns their number, which is less '
+'than was claimed if the lease expired and others claimed some of the groups; policy_step: number of the update; '
+'error if none is left';

@@ -77,8 +77,7 @@ SELECT task_id, status FROM rl.steps_ready WHERE policy_version = 'v2' AND task_
 UPDATE rl.steps_pool SET n_uses = 0 WHERE policy_version = 'v2' AND task_id IN ('task 1', 'task 2');
 SELECT task_id FROM claim_groups(NULL::rl.steps_ready, 2, holder => 'four', lease => '1 microsecond');
 SELECT task_id FROM claim_groups(NULL::rl.steps_ready, 1, holder => 'five');
-SELECT said(format('SELECT stepadv.consume_groups(%L, %L)', 'rl.steps_ready', claim)) FROM rl.steps_pool WHERE claimed_by = 'four';
-SELECT consume_groups('rl.steps_ready', claim, skip_lost => true) AS rest FROM rl.steps_pool WHERE claimed_by = 'four';
+SELECT consume_groups('rl.steps_ready', claim) AS rest FROM rl.steps_pool WHERE claimed_by = 'four';
 
 -- Twice; every complete group, however it ended; as verl_agent and rtmc have it
 DROP TABLE rl.steps_pool CASCADE;

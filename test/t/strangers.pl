@@ -595,7 +595,7 @@ works('mallory', 'helped', qq(CREATE TABLE m.p (id bigint PRIMARY KEY, g integer
 	ALTER TABLE ml.rollouts ALTER run_id SET DEFAULT m.evil_default();)
 	. join('', map { "CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON $_ FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger();" } qw(m.p_pool ml.rollouts ml.steps)), "t\nm.p_ready\nt", 'mallory has a pool and tables, with traps');
 my $lines = q(CREATE TEMP TABLE lines AS SELECT n, format('{"task_id": "t", "rollout_id": "%s", "step_no": 1, "observation": "o", "action": "%s", "outcome": %s}', n, word, n - 1) AS line FROM generate_series(1, 2::bigint) n, (VALUES ('a')) w(word););
-foreach my $call ([ q(SELECT string_agg(g || claimed_by, ' ') FROM stepadv.claim_groups(NULL::m.p_ready, 2, "by" => '{g desc}', holder => 'admin'); SELECT sum(n_claimed) FROM m.p_pool), "2admin 1admin\n4", 'claims' ],
+foreach my $call ([ q(SELECT string_agg(g || claimed_by, ' ') FROM stepadv.claim_groups(NULL::m.p_ready, 2, "by" => '{g desc}', holder => 'admin'); SELECT 2 * count(claim) FROM m.p_pool), "2admin 1admin\n4", 'claims' ],
 	[ q(SELECT stepadv.consume_groups('m.p_ready', (SELECT claim FROM m.p_pool WHERE claim IS NOT NULL LIMIT 1), 1)), 2, 'consumes' ],
 	[ q(SELECT count(*) FROM stepadv.select_steps('m.chosen', group_by => '{g}', per_group => 1)), 3, 'selects' ],
 	[ q(SELECT max(kept) FROM stepadv.explain_selection('m.chosen', group_by => '{g}', per_group => 1)), 30, 'explains' ],
