@@ -337,30 +337,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_identities(regclass, jsonb, jsonb) IS
 'part of select_steps: the states and actions that rules compare';
 
--- The join to the view that sums up the groups.
-CREATE FUNCTION stepadv_internal.curation_groups(source jsonb) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	groups CONSTANT regclass := (source ->> 'groups')::oid::regclass;
-BEGIN
-	IF groups IS NULL THEN
-		RAISE EXCEPTION 'drop_uniform needs to know the outcomes of the rollouts of %', source ->> 'name'
-			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Name a column by outcome => ''…'', a number or boolean that is the same on all steps of a '
-					'rollout.';
-	END IF;
-	RETURN (SELECT format(' LEFT JOIN %s u ON %s', stepadv_internal.relation_name(groups),
-			string_agg(format('u.%I %s s.%I', c.attname, stepadv_internal.equality_operator(c.atttypid), g.name),
-				' AND ' ORDER BY g.i))
-		FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute c
-			ON c.attrelid = groups AND c.attnum = g.i);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.curation_groups(jsonb) IS
-'part of select_steps: the join to the view that sums up the groups; error where it is not known';
-
 -- Whether the rollout of a step s succeeded: what the column named says, or else
 -- success, and where that is not known outcome.
 CREATE FUNCTION stepadv_internal.curation_success(advantages regclass, outcome text) RETURNS text
@@ -370,7 +346,7 @@ AS $$
 DECLARE
 	names CONSTANT text[] := CASE WHEN curation_success.outcome IS NOT NULL THEN ARRAY[curation_success.outcome]
 		ELSE ARRAY(SELECT n FROM unnest('{success,outcome}'::text[]) n
-			WHERE stepadv_internal.has_column(curation_success.advantages, n)) END;
+			WHERE stepadv_internal.column_type(curation_success.advantages, n) IS NOT NULL) END;
 BEGIN
 	IF names = '{}' THEN
 		RAISE EXCEPTION 'success_only needs to know which rollouts of % succeeded',
@@ -401,13 +377,14 @@ DECLARE
 	expression text;
 	role text;
 	age text := 'staleness';
+	groups CONSTANT regclass := (source ->> 'groups')::oid::regclass;
 BEGIN
 	SELECT array_agg(format('s.%I', u.name) ORDER BY u.alias, u.i), array_agg(u.alias || u.i ORDER BY u.alias, u.i)
 	INTO items, names
 	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name,
 		i)
 		UNION ALL SELECT 'c', c.name, c.i FROM unnest(curation_input.columns) WITH ORDINALITY c(name, i)) u;
-	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage',
+	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage_column',
 		'advantage'::text);
 	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id'::text,
 		stepadv_internal.base_type(stepadv_internal.column_type(curation_input.advantages, 'rollout_id'::text))),
@@ -421,7 +398,7 @@ BEGIN
 	END IF;
 	IF settings ->> 'max_staleness' IS NOT NULL THEN
 		-- What attach calls its own where a column of the user's has the name.
-		WHILE stepadv_internal.has_column(curation_input.advantages, 'run_' || age) LOOP
+		WHILE stepadv_internal.column_type(curation_input.advantages, 'run_' || age) IS NOT NULL LOOP
 			age := 'run_' || age;
 		END LOOP;
 		items := items || stepadv_internal.curation_number(curation_input.advantages, age, 'max_staleness'::text);
@@ -429,8 +406,8 @@ BEGIN
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
 		expression := stepadv_internal.curation_number(curation_input.advantages, coalesce(settings ->> 'stderr',
-			CASE WHEN stepadv_internal.has_column(curation_input.advantages, 'q_error'::text) THEN 'q_error'
-				ELSE 'stderr' END), 'stderr'::text);
+			CASE WHEN stepadv_internal.column_type(curation_input.advantages, 'q_error'::text) IS NOT NULL
+				THEN 'q_error' ELSE 'stderr' END), 'stderr'::text);
 		items := items || format('CASE WHEN %1$s < 0 THEN stepadv_internal.curation_refuse(format(''stderr of step %%s '
 			'of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			expression);
@@ -457,7 +434,17 @@ BEGIN
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
 		-- What the group's own view says of it.
-		relation := relation || stepadv_internal.curation_groups(source);
+		IF groups IS NULL THEN
+			RAISE EXCEPTION 'drop_uniform needs to know the outcomes of the rollouts of %', source ->> 'name'
+				USING ERRCODE = 'null_value_not_allowed',
+					HINT = 'Name a column by outcome => ''…'', a number or boolean that is the same on all steps of '
+						'a rollout.';
+		END IF;
+		relation := relation || (SELECT format(' LEFT JOIN %s u ON %s', stepadv_internal.relation_name(groups),
+			string_agg(format('u.%I %s s.%I', c.attname, stepadv_internal.equality_operator(c.atttypid), g.name),
+				' AND ' ORDER BY g.i))
+			FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute c
+				ON c.attrelid = groups AND c.attnum = g.i);
 		items := items || CASE settings ->> 'drop_uniform'
 			WHEN 'dapo' THEN 'NOT u.uniform OR u.n_judged = 1'
 			WHEN 'verl_agent' THEN 'NOT u.uniform'
@@ -519,12 +506,8 @@ COMMENT ON FUNCTION stepadv_internal.curation_apply(text, text[], text[], intege
 -- with the columns of the group: one sort by group serves them all, and a
 -- condition on the group goes down to the relation.  reason is an expression,
 -- settings what all rules were told.
-CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, columns text[], mark_removed boolean,
-	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
-	per_rollout integer, per_group integer, balance text, group_by text[], advantage_column text, stderr text,
-	outcome text, state text, action text, max_staleness integer, min_confidence float8, success_only boolean,
-	min_action_visits integer, sign text,
-	OUT steps text, OUT reason text, OUT source jsonb, OUT settings jsonb)
+CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, settings jsonb, columns text[],
+	mark_removed boolean, OUT steps text, OUT reason text, OUT source jsonb)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -539,14 +522,9 @@ DECLARE
 	number integer := 0;
 	rule record;
 BEGIN
-	settings := jsonb_build_object('drop_uniform', drop_uniform, 'min_advantage', min_advantage, 'min_t', min_t,
-		'min_visits', min_visits, 'deduplicate', deduplicate, 'per_state', per_state, 'per_rollout', per_rollout,
-		'per_group', per_group, 'balance', balance, 'advantage', advantage_column, 'stderr', stderr,
-		'outcome', outcome, 'state', state, 'action', action, 'max_staleness', max_staleness,
-		'min_confidence', min_confidence, 'success_only', success_only, 'min_action_visits', min_action_visits,
-		'sign', sign);
 	PERFORM stepadv_internal.curation_check(settings);
-	source := stepadv_internal.curation_source(curation_query.advantages, curation_query.group_by);
+	source := stepadv_internal.curation_source(curation_query.advantages, CASE jsonb_typeof(settings -> 'group_by')
+		WHEN 'array' THEN ARRAY(SELECT jsonb_array_elements_text(settings -> 'group_by')) END);
 	SELECT i.query, i.names INTO query, names
 	FROM stepadv_internal.curation_input(curation_query.advantages, settings, source, curation_query.columns) i;
 	SELECT string_agg('s.' || n, ', ') INTO groups FROM unnest(names) n WHERE n ~ '^g[0-9]';
@@ -589,15 +567,10 @@ BEGIN
 		array_to_string(reasons, ', ')) END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, text[], boolean, text, float8, float8, integer, boolean,
-	integer, integer, integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
+COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boolean) IS
 'part of select_steps: writes the query that applies the rules in their order';
 
-CREATE FUNCTION stepadv_internal.select_steps(advantages regclass,
-	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
-	per_rollout integer, per_group integer, balance text, group_by text[], advantage_column text, stderr text,
-	outcome text, state text, action text, max_staleness integer, min_confidence float8, success_only boolean,
-	min_action_visits integer, sign text)
+CREATE FUNCTION stepadv_internal.select_steps(advantages regclass, settings jsonb)
 RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -605,17 +578,14 @@ AS $$
 DECLARE
 	made record;
 BEGIN
-	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, '{rollout_id,step_id}'::text[], false,
-		drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
-		group_by, advantage_column, stderr, outcome, state, action, max_staleness, min_confidence, success_only,
-		min_action_visits, sign);
+	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, settings, '{rollout_id,step_id}'::text[],
+		false);
 	RETURN QUERY EXECUTE format('SELECT jsonb_build_object(%s), s.c1::text, s.no, s.c2::text, s.advantage, %s FROM %s',
 		(SELECT string_agg(format('%L::text, s.g%s', g.name, g.i), ', ' ORDER BY g.i)
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer,
-	integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
+COMMENT ON FUNCTION stepadv_internal.select_steps(regclass, jsonb) IS
 'stepadv.select_steps, as the owner of the relation where the caller has their rights';
 
 CREATE FUNCTION stepadv.select_steps(advantages regclass,
@@ -636,11 +606,7 @@ COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer
 'step_id and advantage) that pass all rules, in the order of docs/training.md; a NULL rule is not applied; the '
 'larger |advantage| wins, then the first step; reason: why a step was kept';
 
-CREATE FUNCTION stepadv_internal.explain_selection(advantages regclass,
-	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
-	per_rollout integer, per_group integer, balance text, group_by text[], advantage_column text, stderr text,
-	outcome text, state text, action text, max_staleness integer, min_confidence float8, success_only boolean,
-	min_action_visits integer, sign text)
+CREATE FUNCTION stepadv_internal.explain_selection(advantages regclass, settings jsonb)
 RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
 	positive bigint, negative bigint, rollouts bigint, groups bigint)
 LANGUAGE plpgsql STABLE
@@ -650,10 +616,7 @@ DECLARE
 	made record;
 	grouped text;
 BEGIN
-	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, '{}'::text[], true,
-		drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
-		group_by, advantage_column, stderr, outcome, state, action, max_staleness, min_confidence, success_only,
-		min_action_visits, sign);
+	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, settings, '{}'::text[], true);
 	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1,
 		jsonb_array_length(made.source -> 'group_by')) i;
 	-- A step that passed every rule fails none of a number that is reached.
@@ -683,11 +646,10 @@ BEGIN
 					coalesce(sum(s.negative) FILTER (WHERE s.fails > r.n), 0) AS negative
 			FROM steps s) x
 		ORDER BY r.n
-		$q$, grouped, made.steps) USING made.settings;
+		$q$, grouped, made.steps) USING settings;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.explain_selection(regclass, text, float8, float8, integer, boolean, integer,
-	integer, integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
+COMMENT ON FUNCTION stepadv_internal.explain_selection(regclass, jsonb) IS
 'stepadv.explain_selection, as the owner of the relation where the caller has their rights';
 
 CREATE FUNCTION stepadv.explain_selection(advantages regclass,
@@ -709,16 +671,13 @@ COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, in
 'application, with the number of steps before it, removed and kept, and of the kept ones the positive and negative '
 'steps, the rollouts and the groups';
 
-CREATE FUNCTION stepadv_internal.create_selection(advantages regclass, name text,
-	drop_uniform text, min_advantage float8, min_t float8, min_visits integer, deduplicate boolean, per_state integer,
-	per_rollout integer, per_group integer, balance text, group_by text[], advantage_column text, stderr text,
-	outcome text, state text, action text, schema text, max_staleness integer, min_confidence float8,
-	success_only boolean, min_action_visits integer, sign text)
+CREATE FUNCTION stepadv_internal.create_selection(advantages regclass, settings jsonb)
 RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	view_name CONSTANT text := settings ->> 'name';
 	made record;
 	columns text[];
 	in_schema text;
@@ -727,26 +686,23 @@ DECLARE
 BEGIN
 	SELECT array_agg(a.attname ORDER BY a.attnum) INTO columns FROM pg_attribute a
 	WHERE a.attrelid = create_selection.advantages AND a.attnum > 0 AND NOT a.attisdropped;
-	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, columns, false,
-		drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
-		group_by, advantage_column, stderr, outcome, state, action, max_staleness, min_confidence, success_only,
-		min_action_visits, sign);
-	SELECT coalesce(create_selection.schema, n.nspname) INTO in_schema
+	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, settings, columns, false);
+	SELECT coalesce(settings ->> 'schema', n.nspname) INTO in_schema
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = create_selection.advantages;
-	IF create_selection.name IS NULL OR create_selection.name = '' THEN
+	IF view_name IS NULL OR view_name = '' THEN
 		RAISE EXCEPTION 'name must be given' USING ERRCODE = 'null_value_not_allowed';
-	ELSIF octet_length(create_selection.name) > current_setting('max_identifier_length')::integer THEN
-		RAISE EXCEPTION 'the name of view "%" is longer than % bytes', create_selection.name,
+	ELSIF octet_length(view_name) > current_setting('max_identifier_length')::integer THEN
+		RAISE EXCEPTION 'the name of view "%" is longer than % bytes', view_name,
 			current_setting('max_identifier_length')
 			USING ERRCODE = 'name_too_long';
 	ELSIF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = in_schema) THEN
 		RAISE EXCEPTION 'schema "%" does not exist', in_schema USING ERRCODE = 'invalid_schema_name';
 	ELSIF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relname = create_selection.name AND n.nspname = in_schema) THEN
-		RAISE EXCEPTION 'relation "%" already exists in schema "%"', create_selection.name, in_schema
+		WHERE c.relname = view_name AND n.nspname = in_schema) THEN
+		RAISE EXCEPTION 'relation "%" already exists in schema "%"', view_name, in_schema
 			USING ERRCODE = 'duplicate_table', HINT = 'Give another name, or drop what has it.';
 	END IF;
-	full_name := format('%I.%I', in_schema, create_selection.name);
+	full_name := format('%I.%I', in_schema, view_name);
 	-- The steps of a selection may be selected from again.
 	WHILE reason_name = ANY (columns) LOOP
 		reason_name := reason_name || '_too';
@@ -760,16 +716,15 @@ BEGIN
 		FROM unnest(columns) WITH ORDINALITY c(name, i)
 		LEFT JOIN jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i) ON g.name = c.name),
 		made.reason, reason_name, made.steps, ARRAY(SELECT jsonb_array_elements_text(made.source -> 'group_by')),
-		made.source -> 'columns' || jsonb_strip_nulls(jsonb_build_object('state', create_selection.state, 'action',
-			create_selection.action)));
+		made.source -> 'columns' || jsonb_strip_nulls(jsonb_build_object('state', settings -> 'state', 'action',
+			settings -> 'action')));
 	EXECUTE format('COMMENT ON VIEW %s IS %L', full_name, format('steps of %s: %s', made.source ->> 'name',
 		(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i)
-			FROM stepadv_internal.curation_rules(made.settings) r)));
+			FROM stepadv_internal.curation_rules(settings) r)));
 	RETURN full_name::regclass;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.create_selection(regclass, text, text, float8, float8, integer, boolean, integer,
-	integer, integer, text, text[], text, text, text, text, text, text, integer, float8, boolean, integer, text) IS
+COMMENT ON FUNCTION stepadv_internal.create_selection(regclass, jsonb) IS
 'what create_selection does';
 
 CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,

@@ -9,6 +9,9 @@
  * becomes the owner for that long, as REFRESH MATERIALIZED VIEW and CREATE INDEX
  * do: the owner's code runs with the owner's rights.
  *
+ * Where there is none with these types, but one with (regclass, jsonb), that gets the
+ * further arguments as one object, by their names: {"min_t": 2, "sign": "any", ...}.
+ *
  * What the internal function refuses is said without the stack of PL/pgSQL that
  * refuses it, which tells users nothing.  stepadv_as_caller is for that alone.
  */
@@ -21,6 +24,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "utils/acl.h"
@@ -42,6 +46,7 @@ typedef struct Inner
 {
 	FmgrInfo	function;
 	bool		takes_relation; /* as its first argument */
+	TupleDesc	options;		/* the others, where they are given as one object; else NULL */
 } Inner;
 
 static HeapTuple
@@ -79,26 +84,50 @@ is_counterpart(Oid inner, Oid outer, Form_pg_proc outer_proc)
 	return is;
 }
 
+/* All arguments but the first as columns of a row. */
+static TupleDesc
+describe_options(HeapTuple tuple)
+{
+	Oid		   *types;
+	char	  **names;
+	char	   *modes;
+	int			n = ((Form_pg_proc) GETSTRUCT(tuple))->pronargs;
+	TupleDesc	options = CreateTemplateTupleDesc(n - 1);
+
+	(void) get_func_arg_info(tuple, &types, &names, &modes);
+	for (int i = 1; i < n; i++)
+		TupleDescInitEntry(options, (AttrNumber) i, names ? names[i] : "", types[i], -1, 0);
+	return BlessTupleDesc(options);
+}
+
 /*
  * The function to call for a public one, by its exact name and types: what
  * somebody may have put into the schema is never called.  For one that is in the
  * internal schema itself it is the function of that name with _as_owner.
  */
 static Oid
-find_inner(Oid outer, bool *takes_relation)
+find_inner(Oid outer, Inner *found)
 {
 	HeapTuple	tuple = procedure(outer);
 	Form_pg_proc proc = (Form_pg_proc) GETSTRUCT(tuple);
 	Oid			internal = get_namespace_oid(INTERNAL_SCHEMA, false);
+	Oid			with_options[] = {REGCLASSOID, JSONBOID};
 	NameData	name = proc->proname;
 	Oid			inner;
 
 	if (proc->pronamespace == internal)
 		namestrcpy(&name, psprintf("%s_as_owner", NameStr(proc->proname)));
-	*takes_relation = proc->pronargs > 0 && proc->proargtypes.values[0] == REGCLASSOID;
+	found->takes_relation = proc->pronargs > 0 && proc->proargtypes.values[0] == REGCLASSOID;
 	inner = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 							NameGetDatum(&name), PointerGetDatum(&proc->proargtypes),
 							ObjectIdGetDatum(internal));
+	if (!OidIsValid(inner) && found->takes_relation && proc->pronargs > 1)
+	{
+		inner = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+								NameGetDatum(&name), PointerGetDatum(buildoidvector(with_options, lengthof(with_options))),
+								ObjectIdGetDatum(internal));
+		found->options = describe_options(tuple);
+	}
 	if (!is_counterpart(inner, outer, proc))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
@@ -112,19 +141,20 @@ static Inner *
 look_up(FmgrInfo *outer)
 {
 	Inner	   *inner = outer->fn_extra;
-	bool		takes_relation;
+	MemoryContext old;
 	Oid			function;
 
 	if (inner != NULL)
 		return inner;
-	function = find_inner(outer->fn_oid, &takes_relation);
+	old = MemoryContextSwitchTo(outer->fn_mcxt);
+	inner = palloc0(sizeof(Inner));
+	function = find_inner(outer->fn_oid, inner);
+	MemoryContextSwitchTo(old);
 	if (may_execute(function, GetUserId()) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(function));
 	InvokeFunctionExecuteHook(function);
-	inner = MemoryContextAllocZero(outer->fn_mcxt, sizeof(Inner));
 	fmgr_info_cxt(function, &inner->function, outer->fn_mcxt);
 	fmgr_info_set_expr(outer->fn_expr, &inner->function);
-	inner->takes_relation = takes_relation;
 	outer->fn_extra = inner;
 	return inner;
 }
@@ -152,6 +182,23 @@ is_strict_and_null(FunctionCallInfo fcinfo, const FmgrInfo *function)
 	return false;
 }
 
+/* The arguments after the first as a jsonb object. */
+static Datum
+options_of(FunctionCallInfo fcinfo, TupleDesc options)
+{
+	Datum	   *values = palloc(options->natts * sizeof(Datum));
+	bool	   *nulls = palloc(options->natts * sizeof(bool));
+	Datum		json;
+
+	for (int i = 0; i < options->natts; i++)
+	{
+		values[i] = fcinfo->args[i + 1].value;
+		nulls[i] = fcinfo->args[i + 1].isnull;
+	}
+	json = DirectFunctionCall1(row_to_json, HeapTupleGetDatum(heap_form_tuple(options, values, nulls)));
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(json)));
+}
+
 /* Whether the caller takes a set, as all that call functions in FROM or in a target list do. */
 static ReturnSetInfo *
 set_of(FunctionCallInfo fcinfo)
@@ -172,9 +219,10 @@ set_of(FunctionCallInfo fcinfo)
  * when the role is the caller's again.  Functions in SQL do so if asked.
  */
 static Datum
-call(FunctionCallInfo fcinfo, FmgrInfo *function)
+call(FunctionCallInfo fcinfo, Inner *inner)
 {
 	LOCAL_FCINFO(to, FUNC_MAX_ARGS);
+	FmgrInfo   *function = &inner->function;
 	ReturnSetInfo *set = function->fn_retset ? set_of(fcinfo) : NULL;
 	int			modes = set != NULL ? set->allowedModes : 0;
 	Datum		result;
@@ -185,8 +233,14 @@ call(FunctionCallInfo fcinfo, FmgrInfo *function)
 			set->isDone = ExprEndResult;	/* no rows */
 		PG_RETURN_NULL();
 	}
-	InitFunctionCallInfoData(*to, function, PG_NARGS(), PG_GET_COLLATION(), NULL, fcinfo->resultinfo);
-	memcpy(to->args, fcinfo->args, PG_NARGS() * sizeof(NullableDatum));
+	InitFunctionCallInfoData(*to, function, inner->options ? 2 : PG_NARGS(), PG_GET_COLLATION(), NULL,
+							 fcinfo->resultinfo);
+	memcpy(to->args, fcinfo->args, to->nargs * sizeof(NullableDatum));
+	if (inner->options)
+	{
+		to->args[1].value = options_of(fcinfo, inner->options);
+		to->args[1].isnull = false;
+	}
 	if (set != NULL)
 		set->allowedModes |= SFRM_Materialize_Preferred;
 	result = FunctionCallInvoke(to);
@@ -215,7 +269,7 @@ is_our_message(const ErrorData *error)
 
 /* The call; an error of ours has the context of the outermost caller alone. */
 static Datum
-call_plainly(FunctionCallInfo fcinfo, FmgrInfo *function)
+call_plainly(FunctionCallInfo fcinfo, Inner *inner)
 {
 	static int	depth = 0;
 	ErrorContextCallback *outer = error_context_stack;
@@ -226,7 +280,7 @@ call_plainly(FunctionCallInfo fcinfo, FmgrInfo *function)
 	depth++;
 	PG_TRY();
 	{
-		result = call(fcinfo, function);
+		result = call(fcinfo, inner);
 	}
 	PG_CATCH();
 	{
@@ -255,7 +309,7 @@ call_plainly(FunctionCallInfo fcinfo, FmgrInfo *function)
 Datum
 stepadv_as_caller(PG_FUNCTION_ARGS)
 {
-	return call_plainly(fcinfo, &look_up(fcinfo->flinfo)->function);
+	return call_plainly(fcinfo, look_up(fcinfo->flinfo));
 }
 
 Datum
@@ -270,7 +324,7 @@ stepadv_as_owner(PG_FUNCTION_ARGS)
 
 	GetUserIdAndSecContext(&caller, &context);
 	if (role == caller)
-		return call_plainly(fcinfo, &inner->function);
+		return call_plainly(fcinfo, inner);
 
 	/*
 	 * What restricts the caller already goes on to do so.  The role, the context
@@ -281,7 +335,7 @@ stepadv_as_owner(PG_FUNCTION_ARGS)
 	settings = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
-	result = call_plainly(fcinfo, &inner->function);
+	result = call_plainly(fcinfo, inner);
 	AtEOXact_GUC(false, settings);
 	SetUserIdAndSecContext(caller, context);
 	return result;
