@@ -114,55 +114,17 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.signature_options(jsonb) IS
 'part of attach: the options of signatures as arguments';
 
--- The action signature of a row of s; NULL where there is no tool.
-CREATE FUNCTION stepadv_internal.signature_expression(g stepadv_internal.given) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	tool text;
-	args text := 'NULL';
-	ok text := 'NULL';
-BEGIN
-	IF NOT (g).roles ? 'tool' THEN
-		RETURN NULL;
-	END IF;
-	tool := stepadv_internal.role_column('tool'::text, (g).source, (g).roles ->> 'tool', 's'::text);
-	IF (g).roles ? 'args' THEN
-		args := stepadv_internal.role_column('args'::text, (g).source, (g).roles ->> 'args', 's'::text);
-	END IF;
-	IF (g).roles ? 'ok' THEN
-		ok := stepadv_internal.role_column('ok'::text, (g).source, (g).roles ->> 'ok', 's'::text);
-	END IF;
-	RETURN format('CASE WHEN s.%I IS NOT NULL THEN stepadv.action_signature(%s::text, %s::jsonb, %s::boolean%s) END',
-		(g).roles ->> 'step_no', tool, args, ok,
-		(stepadv_internal.signature_options((g).options)).of_action);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.signature_expression(stepadv_internal.given) IS
-'part of attach: the expression for the action signature of a row of the source';
-
--- Reward components of a row of s, each cast, one after the other.
-CREATE FUNCTION stepadv_internal.reward_list(g stepadv_internal.given, separator text, template text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format(template, string_agg(stepadv_internal.role_column('reward'::text, (g).source, c.name, 's'::text),
-		separator ORDER BY c.i))
-	FROM unnest((g).rewards) WITH ORDINALITY c(name, i) HAVING count(*) > 0
-$$;
-COMMENT ON FUNCTION stepadv_internal.reward_list(stepadv_internal.given, text, text) IS
-'part of attach: the columns of the reward components in a template; NULL where there are none';
-
 CREATE FUNCTION stepadv_internal.rows_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	k record;
-	signature text;
+	signature text;		-- of a row of s; NULL where there is no tool
 	items text;
 	role text;
+	rewards CONSTANT text[] := ARRAY(SELECT stepadv_internal.role_column('reward'::text, (g).source, c.name, 's'::text)
+		FROM unnest((g).rewards) WITH ORDINALITY c(name, i) ORDER BY c.i);
 BEGIN
 	-- In the order in which a user would look for what is wrong.
 	items := stepadv_internal.group_items(g);
@@ -170,7 +132,15 @@ BEGIN
 		ORDER BY r.place LOOP
 		PERFORM stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text);
 	END LOOP;
-	signature := stepadv_internal.signature_expression(g);
+	IF (g).roles ? 'tool' THEN
+		signature := format('CASE WHEN s.%I IS NOT NULL THEN stepadv.action_signature(%s::text, %s::jsonb, '
+			'%s::boolean%s) END', (g).roles ->> 'step_no',
+			stepadv_internal.role_column('tool'::text, (g).source, (g).roles ->> 'tool', 's'::text),
+			CASE WHEN (g).roles ? 'args' THEN stepadv_internal.role_column('args'::text, (g).source,
+				(g).roles ->> 'args', 's'::text) ELSE 'NULL' END,
+			CASE WHEN (g).roles ? 'ok' THEN stepadv_internal.role_column('ok'::text, (g).source, (g).roles ->> 'ok',
+				's'::text) ELSE 'NULL' END, (stepadv_internal.signature_options((g).options)).of_action);
+	END IF;
 	k := stepadv_internal.keys(g, (g).source);
 	items := concat_ws(', ', items, k.step || ' AS step_id', k.rollout || ' AS rollout_id',
 		stepadv_internal.role_column('step_no'::text, (g).source, (g).roles ->> 'step_no', 's'::text) || ' AS step_no');
@@ -183,15 +153,15 @@ BEGIN
 				's'::text), role);
 		ELSIF role = 'action' AND signature IS NOT NULL THEN
 			items := items || format(', stepadv.signature_hash(%s) AS action', signature);
-		ELSIF role = 'reward' AND (g).rewards IS NOT NULL THEN
+		ELSIF role = 'reward' AND rewards <> '{}' THEN
 			-- The sum of those that are not NULL.
-			items := items || format(', CASE WHEN pg_catalog.num_nonnulls(%s) > 0 THEN %s END AS reward',
-				stepadv_internal.reward_list(g, ', '::text, '%s'::text),
-				'coalesce(' || stepadv_internal.reward_list(g, ', 0) + coalesce('::text, '%s'::text) || ', 0)');
+			items := items || format(', CASE WHEN pg_catalog.num_nonnulls(%s) > 0 THEN coalesce(%s, 0) END AS reward',
+				array_to_string(rewards, ', '), array_to_string(rewards, ', 0) + coalesce('));
 		END IF;
 	END LOOP;
-	items := items || coalesce(', ' || stepadv_internal.reward_list(g, ', '::text, 'ARRAY[%s]::float8[]'::text)
-		|| ' AS rewards', '');
+	IF rewards <> '{}' THEN
+		items := items || format(', ARRAY[%s]::float8[] AS rewards', array_to_string(rewards, ', '));
+	END IF;
 	-- That of the source, for those that fold it; others are told by the table of rollouts.
 	IF (g).roles ->> 'policy_step' <> ALL ((g).group_by)
 		AND stepadv_internal.role_expression('ordinal'::text,

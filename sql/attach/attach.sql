@@ -283,7 +283,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns),
-		coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state'::text) THEN 'observation' END), k.kept,
+		coalesce(k.states, CASE WHEN stepadv_internal.column_type(k.rows, 'state'::text) IS NOT NULL
+			THEN 'observation' END), k.kept,
 		(SELECT coalesce(jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)), '{}')
 			FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
 	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k JOIN pg_class t ON t.oid = k.attachment

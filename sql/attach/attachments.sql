@@ -178,16 +178,6 @@ COMMENT ON FUNCTION stepadv_internal.nearest_name(text, text[]) IS
 'the one of several names that differs least from one that is none of them: in at most three letters and at most a '
 'third of them, or one; the first of equally near ones; NULL: there is none';
 
-CREATE FUNCTION stepadv_internal.nearest_column(relation regclass, name text) RETURNS text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT stepadv_internal.nearest_name(nearest_column.name, array_agg(a.attname::text ORDER BY a.attnum))
-	FROM pg_attribute a WHERE a.attrelid = nearest_column.relation AND a.attnum > 0 AND NOT a.attisdropped
-$$;
-COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS
-'the relation''s column whose name differs least from a name that it has not; NULL: there is none';
-
 -- What is done by tables that are written says so before it locks or looks for one.
 CREATE FUNCTION stepadv_internal.must_write(what text) RETURNS void
 LANGUAGE plpgsql STABLE

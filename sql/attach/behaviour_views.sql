@@ -43,17 +43,17 @@ BEGIN
 		RAISE EXCEPTION 'by must be "column" or "action", not %', quote_literal(counted_by)
 			USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'By action, calls are counted by action_category, whatever the tool: view, modify, test and others.';
-	ELSIF NOT stepadv_internal.has_column((a).shown, 'stepadv_category'::text) THEN
+	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_category'::text) IS NULL THEN
 		RETURN NULL;
 	ELSIF counted_by = 'column' THEN
 		RETURN alias || '.stepadv_category';
-	ELSIF NOT stepadv_internal.has_column((a).shown, 'stepadv_tool'::text) THEN
+	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_tool'::text) IS NULL THEN
 		RAISE EXCEPTION 'by "action" needs a column given as tool' USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'It is one of the relation whose columns are shown beside steps, too.';
 	END IF;
 	RETURN format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
-		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_args'::text) THEN alias || '.stepadv_args'
-			ELSE 'NULL' END, nullif(vocabulary, '[]'));
+		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_args'::text) IS NOT NULL
+			THEN alias || '.stepadv_args' ELSE 'NULL' END, nullif(vocabulary, '[]'));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS

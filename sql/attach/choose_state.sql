@@ -11,13 +11,14 @@ DECLARE
 	by_turn CONSTANT text :=
 		CASE (a).unit WHEN 'turn' THEN 'stepadv.by_turn(%s, ''sequence''::text)' WHEN 'turn_set'
 			THEN 'stepadv.by_turn(%s, ''set''::text)' ELSE '%s' END;
-	own CONSTANT text := CASE WHEN stepadv_internal.has_column(relation, 'state'::text) THEN 'x.state::bigint' END;
+	own CONSTANT text := CASE WHEN stepadv_internal.column_type(relation, 'state'::text) IS NOT NULL
+		THEN 'x.state::bigint' END;
 	folded CONSTANT text :=
 		format(by_turn, format('stepadv_internal.forgiving_rollout_agg(x.step_id::bigint, x.rollout_id::bigint, '
 			'x.step_no::integer, %%s::bigint, x.action::bigint, x.reward::float8, %s::boolean, NULL::bigint, '
 			'NULL::float8, NULL::float8, NULL::float8, %s::integer, NULL::float8[], NULL::boolean, %s::bigint, '
 			'NULL::bigint, NULL::float8)',
-		CASE WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 'x.success' ELSE 'NULL' END,
+		CASE WHEN stepadv_internal.column_type(relation, 'success'::text) IS NOT NULL THEN 'x.success' ELSE 'NULL' END,
 			CASE WHEN (a).unit <> 'step' THEN 'x.turn::integer' ELSE 'NULL' END, coalesce(policy, 'NULL')));
 	plain CONSTANT text := format(folded, coalesce(own, 'NULL'));
 BEGIN

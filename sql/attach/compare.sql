@@ -211,21 +211,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _compare';
 
--- What is known of the run of a rollout, where the group's own columns do not show
--- it by that name.
-CREATE FUNCTION stepadv_internal.runs_beside(a stepadv_internal.attached, OUT names text[], OUT expressions text[],
-	OUT aliases text[])
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}'), coalesce(array_agg(e.expression ORDER BY e.i), '{}'),
-		coalesce(array_agg(e.alias ORDER BY e.i), '{}')
-	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own
-$$;
-COMMENT ON FUNCTION stepadv_internal.runs_beside(stepadv_internal.attached) IS
-'part of attach: task, run, policy version and step of a rollout, as far as the group''s columns do not show them, '
-'over g, r and o, and which of these they are over';
-
 -- What an adapter knows of the runs of a group g, all rollouts as arrays: <alias>_all.
 CREATE FUNCTION stepadv_internal.runs_of_group(a stepadv_internal.attached, view regclass, alias text, columns text[])
 	RETURNS text
@@ -259,9 +244,11 @@ DECLARE
 BEGIN
 	inside := '';
 	beside := '';
-	SELECT r.names, r.expressions, ARRAY(SELECT v.alias = 'g' FROM unnest(r.aliases) WITH ORDINALITY v(alias, i)
-		ORDER BY v.i) INTO names, expressions, of_group
-	FROM stepadv_internal.runs_beside(a) r;
+	-- What is known of the run of a rollout, where the group's own columns do not show it by that name.
+	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}'), coalesce(array_agg(e.expression ORDER BY e.i), '{}'),
+		coalesce(array_agg(e.alias = 'g' ORDER BY e.i), '{}')
+	INTO names, expressions, of_group
+	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own;
 	FOR known IN
 		SELECT e.view, e.alias, array_agg('stepadv_' || e.role ORDER BY e.i) AS columns
 		FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e
@@ -380,18 +367,19 @@ AS $query$
 DECLARE
 	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'disagreements'::text, 1e-9::float8);
 	source CONSTANT record := stepadv_internal.compare_source(a, made);
-	run CONSTANT record := stepadv_internal.runs_beside(a);
+	run record;
 	beside record;
 BEGIN
 	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
 		RETURN NULL;
 	END IF;
+	SELECT array_agg(e.role ORDER BY e.i) AS names, jsonb_object_agg(e.role, e.expression) AS expressions,
+		array_agg(e.alias) AS aliases INTO run
+	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own;
 	beside := stepadv_internal.beside(a, 'step'::text, run.names
 		||
 			'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,
-				opposite_sign}'::text[],
-		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions) r(name,
-			expression)), run.aliases, '{}'::text[]);
+				opposite_sign}'::text[], coalesce(run.expressions, '{}'), coalesce(run.aliases, '{}'), '{}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
 			SELECT c.rollout_id, c.step_no, c.step_id, c.success = 1 AS success, p.method_a, p.method_b, s.advantage_a,

@@ -31,33 +31,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.credit_options(stepadv_internal.attached) IS
 'part of attach: the options of _credit_check, checked';
 
--- For a group g the sums of every method over the rollouts left out: also of those that a method
--- has no row for.  Citus cannot write down a join of two functions: a method's rows are a column, beside
--- a row of generate_series where there are none of them.
-CREATE FUNCTION stepadv_internal.credit_joins(a stepadv_internal.attached, methods stepadv_internal.made_method[])
-RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $query$
-	SELECT string_agg(format($join$
-		CROSS JOIN LATERAL (
-			SELECT stepadv_internal.credit_agg(ARRAY[%2$s], %4$s, %6$s, 1, l.shuffle, l.rollout_id, (l.u).rollout_id,
-				(l.u).step_no, (l.u).advantage) AS sums
-			FROM (
-				SELECT l.rollout_id, l.shuffle, %3$s(stepadv.without_rollout(stepadv_internal.shuffle_outcomes(%2$s,
-					l.shuffle, %6$s::bigint), l.rollout_id)%7$s AS u, pg_catalog.generate_series(1, 1) AS at_least
-				FROM (SELECT l.rollout_id, pg_catalog.generate_series(0, %4$s) AS shuffle
-					FROM stepadv_internal.left_out(%2$s, %5$s, %6$s) l) l) l) m%1$s$join$,
-		c.number, c.argument, f.name, o.shuffles, o.max_rollouts, o.seed,
-		-- The call beside others, without the group that it begins with: a history comes after it.
-		substr(c.call_beside, length(f.name || '(' || c.argument) + 1)), '' ORDER BY c.number)
-	FROM stepadv_internal.credit_options(a) o CROSS JOIN unnest(methods) c JOIN pg_proc p ON p.oid = c.function
-		JOIN pg_namespace n ON n.oid = p.pronamespace
-	CROSS JOIN LATERAL format('%I.%I', n.nspname, p.proname) f(name)
-$query$;
-COMMENT ON FUNCTION stepadv_internal.credit_joins(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: joins that bring a group g the sums of every method over the rollouts left out; NULL for no method';
-
 -- Of tasks with 16 groups or more, whatever each one's states are called elsewhere: the least p that any of them
 -- hides nothing.
 CREATE FUNCTION stepadv_internal.hidden_p(groups stepadv.rollout_group[], tasks text[]) RETURNS float8
@@ -94,7 +67,7 @@ AS $query$
 			ELSE format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', f.fold, h.hash,
 				o.max_groups) END,
 		CASE WHEN by_task THEN stepadv_internal.run_joins(a, 'group'::text, ARRAY[r.alias]) ELSE '' END
-			|| stepadv_internal.credit_joins(a, m.methods), m.sums,
+			|| m.joins, m.sums,
 		CASE WHEN distributed THEN format(' AND %1$s <= (SELECT max(d.hash) FROM (SELECT %1$s AS hash FROM %2$s ORDER '
 			'BY 1 LIMIT %3$s) d)', h.hash, f.fold, o.max_groups) END,
 		m.names, m.trust_state,
@@ -116,10 +89,27 @@ AS $query$
 		array_agg(c.function IN (SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace
 			AND p.proname IN ('batch_td', 'graphgpo')) ORDER BY c.number) AS trust_state,
 		string_agg(format('m%s.sums', c.number), ', ' ORDER BY c.number) AS sums,
+		-- For a group g the sums of every method over the rollouts left out: also of those that a method has no row
+		-- for.  Citus cannot write down a join of two functions: a method's rows are a column, beside a row of
+		-- generate_series where there are none of them.
+		string_agg(format($join$
+			CROSS JOIN LATERAL (
+				SELECT stepadv_internal.credit_agg(ARRAY[%2$s], %4$s, %6$s, 1, l.shuffle, l.rollout_id,
+					(l.u).rollout_id, (l.u).step_no, (l.u).advantage) AS sums
+				FROM (
+					SELECT l.rollout_id, l.shuffle, %3$s(stepadv.without_rollout(stepadv_internal.shuffle_outcomes(%2$s,
+						l.shuffle, %6$s::bigint), l.rollout_id)%7$s AS u, pg_catalog.generate_series(1, 1) AS at_least
+					FROM (SELECT l.rollout_id, pg_catalog.generate_series(0, %4$s) AS shuffle
+						FROM stepadv_internal.left_out(%2$s, %5$s, %6$s) l) l) l) m%1$s$join$,
+			c.number, c.argument, f.name, p.shuffles, p.max_rollouts, p.seed,
+			-- The call beside others, without the group that it begins with: a history comes after it.
+			substr(c.call_beside, length(f.name || '(' || c.argument) + 1)), '' ORDER BY c.number) AS joins,
 		-- A method that has no group to look at here, as it lacks a critic's values, has said nothing.
 		string_agg(format('coalesce(m%s.sums, pg_catalog.array_fill(0::float8, ARRAY[1, %s]))', c.number,
 			5 + 3 * p.shuffles), ', ' ORDER BY c.number) AS rows FROM stepadv_internal.credit_options(a) p,
-				stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c) m
+				stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c
+				JOIN pg_proc q ON q.oid = c.function JOIN pg_namespace n ON n.oid = q.pronamespace
+				CROSS JOIN LATERAL format('%I.%I', n.nspname, q.proname) f(name)) m
 	CROSS JOIN LATERAL stepadv_internal.fold(a, '{state,action}'::text[]
 		|| ARRAY(SELECT DISTINCT r.r FROM unnest(m.methods) c CROSS JOIN LATERAL unnest(c.reads) r(r)
 			WHERE r.r IS NOT NULL ORDER BY r.r), NULL::text, '{}'::text[]) f(fold)

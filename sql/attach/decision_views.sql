@@ -67,7 +67,7 @@ BEGIN
 				ARRAY['a.rollout_id', format('a.%s_step_no', alias)])
 			ELSE stepadv_internal.join_to(a, alias, (a).shown, '{stepadv_step}'::text[],
 				ARRAY[format('a.%s_step_id', alias)]) END;
-		IF stepadv_internal.has_column((a).shown, 'stepadv_step_id'::text) THEN
+		IF stepadv_internal.column_type((a).shown, 'stepadv_step_id'::text) IS NOT NULL THEN
 			made := made || jsonb_build_object(alias || '_step_id', alias || '.stepadv_step_id');
 		END IF;
 		action := stepadv_internal.shown_action(a, alias);

@@ -71,8 +71,10 @@ AS $$
 		FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargnames, p.proargmodes) WITH ORDINALITY c(name, mode, i)
 		WHERE p.pronamespace = 'stepadv'::regnamespace AND p.proname = (v).reader AND c.mode = 't' AND CASE
 			WHEN (v).reader <> 'digest_calls' THEN true
-			WHEN c.name IN ('n_errors', 'error_share') THEN stepadv_internal.has_column((a).shown, 'stepadv_ok'::text)
-			WHEN c.name = 'grounded_share' THEN stepadv_internal.has_column((a).shown, 'stepadv_grounded'::text)
+			WHEN c.name IN ('n_errors', 'error_share')
+				THEN stepadv_internal.column_type((a).shown, 'stepadv_ok'::text) IS NOT NULL
+			WHEN c.name = 'grounded_share'
+				THEN stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL
 			WHEN c.name LIKE '%repeat%' THEN '{state,action}' <@ stepadv_internal.available_roles(a)
 			ELSE true END) c
 $$;

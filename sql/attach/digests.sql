@@ -1,50 +1,5 @@
 -- The digests of an attachment's groups: what the views of many groups read.
 
--- The relation g of fold_over_time, of what is kept where there is that: a group is divided by its rollouts.
-CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	folded CONSTANT regclass := (a).folded;
-	keys text[];
-	run record;
-	divided record;
-	kept text;
-BEGIN
-	-- Where the group itself says by what its rollouts are divided, it is of one division.
-	SELECT bool_or(d.view IS NOT NULL AND d.key IS NULL) AS by_rollout,
-		bool_or(d.view = (a).rows AND d.key IS NULL) AS by_row INTO divided FROM stepadv_internal.divisions(a) d;
-	IF folded IS NULL OR divided.by_row THEN
-		RETURN stepadv_internal.fold_over_time(a, reads);
-	END IF;
-	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);
-	run := stepadv_internal.run_columns(a, 'x'::text, folded);
-	kept := format('(SELECT c.* FROM %s c WHERE %s) x', stepadv_internal.relation_name(folded),
-		stepadv_internal.kept_condition((a).fresh));
-	SELECT divided.by_rollout AS by_rollout,
-		coalesce(string_agg(format(', %s AS %I', run.expressions[d.i], d.divider), '' ORDER BY d.i), '') AS items,
-		coalesce(string_agg(format(', v.%I', d.divider), '' ORDER BY d.i), '') AS list
-	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.stands;
-	RETURN format('(SELECT %s', (SELECT string_agg(format('x.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
-			FROM unnest(keys, stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY
-				k(kept, name, i)))
-		|| CASE WHEN divided.by_rollout THEN format('%1$s, s.rollouts AS %2$s FROM %3$s JOIN '
-				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM '
-				'(SELECT %5$s, x.rollout_id%6$s FROM '
-				'(SELECT %5$s, r.rollout_id FROM %3$s CROSS JOIN LATERAL stepadv.rollouts(x.rollouts) r) x%7$s) v '
-				'GROUP BY %4$s%1$s) v ON %8$s CROSS JOIN LATERAL '
-				-- Once, and conditions on the group go below.
-				'(SELECT stepadv_internal.of_rollouts(x.rollouts, v.stepadv_rollouts) AS rollouts OFFSET 0) s) g',
-			divided.list, stepadv_internal.value_name(a), kept, stepadv_internal.list(keys, 'v.%1$I'::text, ', '::text),
-			stepadv_internal.list(keys, 'x.%1$I'::text, ', '::text), divided.items, run.joins,
-			stepadv_internal.same_group('v'::text, folded, 'x'::text, folded, (a).n_group_columns))
-		ELSE format('%s, x.rollouts AS %s FROM %s) g', divided.items, stepadv_internal.value_name(a), kept) END;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS
-'part of attach: the relation g, a row per group and divisions, of what is kept where that is the same';
-
 -- What a history says of a group's steps changes with other groups: such methods are in no digest.
 CREATE FUNCTION stepadv_internal.methods_by_group(made stepadv_internal.made_method[])
 	RETURNS stepadv_internal.made_method[]
@@ -104,9 +59,10 @@ BEGIN
 		'%6$s b'
 			' WHERE %7$s AND b.stepadv_no IS NOT NULL GROUP BY %1$s) l ON %8$s',
 		stepadv_internal.list(keys, 'b.%1$I'::text, ', '::text), known_by, category,
-		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_ok'::text) THEN 'b.stepadv_ok'
+		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_ok'::text) IS NOT NULL THEN 'b.stepadv_ok'
 			ELSE 'NULL::boolean' END,
-		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_grounded'::text) THEN 'b.stepadv_grounded'
+		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL
+			THEN 'b.stepadv_grounded'
 			ELSE 'NULL::boolean' END,
 		stepadv_internal.relation_name((a).shown),
 		stepadv_internal.list(keys, 'b.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
@@ -148,7 +104,7 @@ DECLARE
 	pair integer;
 BEGIN
 	-- By rollout the tokens of its responses, which are known where those of all its steps are.
-	IF stepadv_internal.has_column((a).shown, 'stepadv_response_token_ids'::text) THEN
+	IF stepadv_internal.column_type((a).shown, 'stepadv_response_token_ids'::text) IS NOT NULL THEN
 		tokens := format('(SELECT %1$s, s.stepadv_rollout, CASE WHEN count(s.stepadv_response_token_ids) = count(*)'
 				' THEN sum(pg_catalog.cardinality(s.stepadv_response_token_ids))::float8 END AS n_tokens FROM %2$s s '
 					'WHERE s.stepadv_no IS NOT NULL GROUP BY %1$s, s.stepadv_rollout)',
@@ -231,7 +187,8 @@ BEGIN
 	RETURN format('SELECT %s%s, stepadv.group_digest(%s) AS digest FROM %s%s%s%s',
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
 			', '::text),
-		', ' || stepadv_internal.division_list(a, '%1$s AS %2$I'::text, true), arguments,
+		(SELECT ', ' || string_agg(format('%s AS %I', d.of_g, d.name), ', ' ORDER BY d.i)
+			FROM stepadv_internal.divisions(a) d WHERE NOT d.stands), arguments,
 		stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(reads) r)), methods.joins,
 			measures.joins,
 		CASE WHEN has_calls THEN stepadv_internal.call_labels_join(a) END);

@@ -59,15 +59,21 @@ COMMENT ON FUNCTION stepadv_internal.history_reach(text, jsonb) IS
 
 -- What is known of a rollout's run and is of its history: each with the adapter and,
 -- where it is the group's, the number of its column; i 1 is the task, 2 the step.  own: what
--- it is of a group g, over g and o.
+-- it is of a group g, over g and o; in_common: what it is of the rollouts s of a group, of several
+-- policies the newest, else what all that are known agree on; equality: of its type.
 CREATE FUNCTION stepadv_internal.history_roles(a stepadv_internal.attached) RETURNS TABLE (i integer, role text,
-	view regclass, key integer, own text)
+	view regclass, key integer, own text, in_common text, equality text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT r.i::integer, r.role, c.view, c.key, CASE WHEN c.key IS NOT NULL
 		THEN format('g.%I', (stepadv_internal.group_columns((a).rows, (a).n_group_columns))[c.key]) ELSE 'o.c'
-		|| r.i END
+		|| r.i END,
+		format(CASE WHEN r.role = 'policy_step' THEN 'pg_catalog.max(s.%1$I)'
+			ELSE 'CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 THEN (pg_catalog.array_agg('
+				's.%1$I) FILTER (WHERE s.%1$I IS DISTINCT FROM NULL))[1] END' END, 'stepadv_' || r.role),
+		stepadv_internal.equality_operator(stepadv_internal.base_type(stepadv_internal.column_type(c.view,
+			coalesce((stepadv_internal.group_columns(c.view, (a).n_group_columns))[c.key], 'stepadv_' || r.role))))
 	FROM unnest('{task_id,policy_step,run_id}'::text[] || ARRAY(SELECT 'dimension_' || d.i
 		FROM unnest((a).dimensions) WITH ORDINALITY d(name, i) ORDER BY d.i)) WITH ORDINALITY r(role, i)
 	CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
@@ -135,19 +141,6 @@ COMMENT ON FUNCTION stepadv_internal.history_source(stepadv_internal.attached) I
 'part of attach: the relation that says of which task and policy step groups are, and the one whose columns the '
 'group''s are in it';
 
--- What the rollouts s of a group have in common: of several policies the newest
--- counts, other things are known where all that are known agree.
-CREATE FUNCTION stepadv_internal.in_common(role text) RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format(CASE WHEN role = 'policy_step' THEN 'pg_catalog.max(s.%1$I)'
-		ELSE 'CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 THEN (pg_catalog.array_agg(s.%1$I) '
-			'FILTER (WHERE s.%1$I IS DISTINCT FROM NULL))[1] END' END, 'stepadv_' || role)
-$$;
-COMMENT ON FUNCTION stepadv_internal.in_common(text) IS
-'part of attach: what is known of the run of a group, as an aggregate over its rollouts';
-
 -- The relation p: a row per group of the task of g, with its key and what is known of it,
 -- by numbers as in o.  By the task an index serves; one that is not known has no groups.
 CREATE FUNCTION stepadv_internal.groups_of_task(a stepadv_internal.attached) RETURNS text
@@ -157,9 +150,9 @@ AS $$
 	SELECT format('(SELECT %s, %s FROM %s WHERE %s GROUP BY %s) p',
 		(SELECT string_agg(format('s.%I AS %I', n.name, k.keys[n.i]), ', ' ORDER BY n.i)
 			FROM unnest(g.names) WITH ORDINALITY n(name, i)),
-		string_agg(format('%s AS c%s', CASE WHEN h.key IS NOT NULL THEN e.e ELSE stepadv_internal.in_common(h.role)
+		string_agg(format('%s AS c%s', CASE WHEN h.key IS NOT NULL THEN e.e ELSE h.in_common
 			END, h.i), ', ' ORDER BY h.i), min(s.relation),
-		min(format('%s %s %s', e.e, stepadv_internal.history_equality(a, h.role), h.own)) FILTER
+		min(format('%s %s %s', e.e, h.equality, h.own)) FILTER
 			(WHERE h.role = 'task_id'),
 		stepadv_internal.list(g.names, 's.%1$I'::text, ', '::text))
 	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
@@ -172,39 +165,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.groups_of_task(stepadv_internal.attached) IS
 'part of attach: the relation p, a row per group of the task of g, with what is known of its run';
 
-CREATE FUNCTION stepadv_internal.history_equality(a stepadv_internal.attached, role text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT stepadv_internal.equality_operator(stepadv_internal.base_type(stepadv_internal.column_type(h.view,
-		coalesce((stepadv_internal.group_columns(h.view, (a).n_group_columns))[h.key], 'stepadv_' || h.role))))
-	FROM stepadv_internal.history_roles(a) h WHERE h.role = history_equality.role
-$$;
-COMMENT ON FUNCTION stepadv_internal.history_equality(stepadv_internal.attached, text) IS
-'part of attach: the equality of what is known of a run';
-
--- The group p as g, with its value.
-CREATE FUNCTION stepadv_internal.fold_one(a stepadv_internal.attached, reads text[]) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	rows_view CONSTANT regclass := stepadv_internal.rows_for(a, reads);
-BEGIN
-	IF (a).folded IS NOT NULL THEN
-		RETURN format('(SELECT c.rollouts AS %s FROM %s c WHERE %s AND %s) g', stepadv_internal.value_name(a),
-			stepadv_internal.relation_name((a).folded),
-			stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns),
-			stepadv_internal.kept_condition((a).fresh));
-	END IF;
-	RETURN stepadv_internal.fold(a, reads, format('(SELECT x.* FROM %s x WHERE %s)',
-		stepadv_internal.relation_name(rows_view),
-		stepadv_internal.same_group('x'::text, rows_view, 'p'::text, (a).rows, (a).n_group_columns)), '{}'::text[]);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.fold_one(stepadv_internal.attached, text[]) IS
-'part of attach: the relation g with the value of the group p alone';
-
 CREATE FUNCTION stepadv_internal.with_history(a stepadv_internal.attached, m stepadv_internal.known_method,
 	argument text, reads text[], settings jsonb, OUT argument_with text, OUT history text)
 LANGUAGE plpgsql STABLE
@@ -213,6 +173,8 @@ AS $$
 DECLARE
 	reach CONSTANT float8 := CASE WHEN stepadv_internal.takes_history((m).function)
 		THEN stepadv_internal.history_reach((m).method, settings) END;
+	rows_view CONSTANT regclass := stepadv_internal.rows_for(a, reads);
+	folded text;
 	run text;
 	identity text;
 	earlier text;
@@ -225,7 +187,7 @@ BEGIN
 	PERFORM stepadv_internal.check_history(a, (m).method);
 	-- The relation o: a row with what is known of the group g and is none of its columns; NULL where all is.  (Citus
 	-- takes no relation without FROM in a subquery.)
-	SELECT format('(SELECT %s FROM %s WHERE %s) o', string_agg(format('%s AS c%s', stepadv_internal.in_common(h.role),
+	SELECT format('(SELECT %s FROM %s WHERE %s) o', string_agg(format('%s AS c%s', h.in_common,
 		h.i), ', ' ORDER BY h.i), min(s.relation),
 		stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns))
 	INTO run
@@ -249,12 +211,21 @@ BEGIN
 			THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(%s::bigint, %s::bigint) OPERATOR(pg_catalog.-) '
 			'%s::bigint)', min(h.own) FILTER (WHERE h.i = 2), reach::bigint - 9223372036854775807, reach::bigint) END,
 		string_agg(format(' AND (p.c%1$s %2$s %3$s OR p.c%1$s IS NOT DISTINCT FROM NULL AND %3$s IS NOT DISTINCT FROM '
-			'NULL)', h.i, stepadv_internal.history_equality(a, h.role), h.own), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
+			'NULL)', h.i, h.equality, h.own), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
 	INTO earlier
 	FROM stepadv_internal.history_roles(a) h;
+	-- The group p as g, with its value.
+	folded := CASE WHEN (a).folded IS NOT NULL
+		THEN format('(SELECT c.rollouts AS %s FROM %s c WHERE %s AND %s) g', stepadv_internal.value_name(a),
+			stepadv_internal.relation_name((a).folded),
+			stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns),
+			stepadv_internal.kept_condition((a).fresh))
+		ELSE stepadv_internal.fold(a, reads, format('(SELECT x.* FROM %s x WHERE %s)',
+			stepadv_internal.relation_name(rows_view), stepadv_internal.same_group('x'::text, rows_view, 'p'::text,
+				(a).rows, (a).n_group_columns)), '{}'::text[]) END;
 	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), %s, p.c2::bigint) FROM '
 		'%s%s WHERE %s)',
-		argument, stepadv_internal.fold_one(a, reads), identity, run
+		argument, folded, identity, run
 			|| ' CROSS JOIN LATERAL ', stepadv_internal.groups_of_task(a), earlier);
 	IF settings ? 'decay' THEN
 		SELECT format('stepadv_internal.of_policy_step(%s, %s)', argument,

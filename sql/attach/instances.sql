@@ -97,43 +97,35 @@ COMMENT ON FUNCTION stepadv_internal.reward_weights(stepadv_internal.attached, j
 'part of attach: weights of the reward components, in their order, of an instance''s "rewards"; error on what they '
 'cannot be';
 
--- The group that a method is called with.  Whoever has turns for steps has also
--- histories of turns.
-CREATE FUNCTION stepadv_internal.instance_argument(a stepadv_internal.attached, instance jsonb) RETURNS text
+-- The group that a method is called with, and what that is, in words: '' for the method itself.  Whoever has turns
+-- for steps has also histories of turns.
+CREATE FUNCTION stepadv_internal.instance_group(a stepadv_internal.attached, instance jsonb, OUT argument text,
+	OUT words text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	argument text := format('g.%I', stepadv_internal.value_name(a));
+	weights float8[];
 BEGIN
+	argument := format('g.%I', stepadv_internal.value_name(a));
 	IF instance ? 'rewards' THEN
-		argument := format('stepadv.with_rewards(%s, %L::float8[])', argument, stepadv_internal.reward_weights(a,
-			instance -> 'rewards'));
+		weights := stepadv_internal.reward_weights(a, instance -> 'rewards');
+		argument := format('stepadv.with_rewards(%s, %L::float8[])', argument, weights);
 	END IF;
 	IF instance ->> 'unit' <> coalesce((a).unit, 'step') THEN
 		argument := format('stepadv.by_turn(%s, %L::text)', argument, CASE instance ->> 'unit' WHEN 'turn'
 			THEN 'sequence' ELSE 'set' END);
 		argument := coalesce(stepadv_internal.history(a, argument), argument);
 	END IF;
-	RETURN argument;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.instance_argument(stepadv_internal.attached, jsonb) IS
-'part of attach: the group as a value that an instance of a method is called with; NULL: the method itself';
-
-CREATE FUNCTION stepadv_internal.instance_words(a stepadv_internal.attached, instance jsonb) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT concat(CASE instance ->> 'unit' WHEN 'turn' THEN ', by turn' WHEN 'turn_set' THEN ', by turn as a set' END,
-		CASE WHEN instance ? 'rewards' THEN ', of the reward ' || (
+	words := concat(CASE instance ->> 'unit' WHEN 'turn' THEN ', by turn' WHEN 'turn_set' THEN ', by turn as a set' END,
+		', of the reward ' || (
 			SELECT string_agg(CASE WHEN w.weight = 1 THEN w.name ELSE format('%s %s', w.weight, w.name) END, ' + '
 				ORDER BY w.i)
-			FROM ROWS FROM (unnest((a).rewards), unnest(stepadv_internal.reward_weights(a, instance -> 'rewards')))
-				WITH ORDINALITY w(name, weight, i) WHERE w.weight <> 0) END)
+			FROM unnest((a).rewards, weights) WITH ORDINALITY w(name, weight, i) WHERE w.weight <> 0));
+END
 $$;
-COMMENT ON FUNCTION stepadv_internal.instance_words(stepadv_internal.attached, jsonb) IS
-'part of attach: unit and rewards of an instance, for people; '''' for the method itself';
+COMMENT ON FUNCTION stepadv_internal.instance_group(stepadv_internal.attached, jsonb) IS
+'part of attach: the group as a value that a method or an instance of one is called with, and what is special of it';
 
 -- What one instance says besides its parameters.
 CREATE FUNCTION stepadv_internal.check_instance(a stepadv_internal.attached, m stepadv_internal.known_method)
@@ -169,7 +161,7 @@ BEGIN
 			quote_literal((a).unit)
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Attach with unit => ''step'', and name the units of the methods.';
-	ELSIF unit <> 'step' AND NOT stepadv_internal.has_column((a).rows, 'turn'::text) THEN
+	ELSIF unit <> 'step' AND stepadv_internal.column_type((a).rows, 'turn'::text) IS NULL THEN
 		RAISE EXCEPTION 'the unit % of method "%" needs a column given as turn', quote_literal(unit), (m).method
 			USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'Name by turn => ''…'' the column with the number of the response that a call is of.';

@@ -12,7 +12,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	SELECT v.view INTO view FROM unnest(ARRAY[(a).rows, (a).shown_rollouts, (a).began]) WITH ORDINALITY v(view, i)
-	WHERE stepadv_internal.has_column(v.view, 'stepadv_' || role) ORDER BY v.i LIMIT 1;
+	WHERE stepadv_internal.column_type(v.view, 'stepadv_' || role) IS NOT NULL ORDER BY v.i LIMIT 1;
 	IF view = (a).rows THEN
 		SELECT min(k.number) INTO key FROM stepadv_internal.view_columns((a).rows) c
 		JOIN stepadv_internal.view_columns((a).rows) k ON k.relation = c.relation AND k.column_number = c.column_number

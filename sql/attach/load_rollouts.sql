@@ -201,17 +201,6 @@ COMMENT ON FUNCTION stepadv_internal.load_shape(text) IS
 'part of load_rollouts: the columns of the group in a schema''s tables, and which other columns they have for task, '
 'run and version';
 
--- Once for each column of the group: %1$s its name, %2$s its number, %3$s it as a literal.
-CREATE FUNCTION stepadv_internal.load_list(keys text[], template text, separator text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(format(template, quote_ident(k.name), k.i, quote_literal(k.name)), separator ORDER BY k.i)
-	FROM unnest(keys) WITH ORDINALITY k(name, i)
-$$;
-COMMENT ON FUNCTION stepadv_internal.load_list(text[], text, text) IS
-'part of load_rollouts: a template for format() once for each of the group''s columns';
-
 -- What a column of the group is of a line: a task is what many call a group; where the
 -- line does not say, what the caller says of all, or the column's default.
 CREATE FUNCTION stepadv_internal.load_key(schema text, key text, run_id text, policy_version text) RETURNS text
@@ -281,9 +270,9 @@ BEGIN
 	END;
 	EXECUTE format($q$UPDATE pg_temp.stepadv_parsed p SET problem = CASE %s END || ' must be given'
 		WHERE p.problem IS NULL AND concat(%s) IS NOT NULL AND (%s)$q$,
-		stepadv_internal.load_list(load_parse.keys, 'WHEN p.k%2$s IS NULL THEN %3$s', ' '),
-		stepadv_internal.load_list(load_parse.keys, 'p.k%2$s', ', '),
-		stepadv_internal.load_list(load_parse.keys, 'p.k%2$s IS NULL', ' OR '));
+		stepadv_internal.list(load_parse.keys, 'WHEN p.k%2$s IS NULL THEN %1$L'::text, ' '::text),
+		stepadv_internal.list(load_parse.keys, 'p.k%2$s'::text, ', '::text),
+		stepadv_internal.list(load_parse.keys, 'p.k%2$s IS NULL'::text, ' OR '::text));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_parse(text, text[], regclass, text, text) IS
@@ -307,7 +296,7 @@ BEGIN
 			first_value(p.n) OVER w AS first_n
 			FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL AND p.step_no IS NOT NULL
 			WINDOW w AS (PARTITION BY %s, p.rollout_id, p.step_no ORDER BY p.n)) x WHERE x.n <> x.first_n
-		$q$, stepadv_internal.load_list(load_drop_repeated.keys, 'p.k%2$s', ', '));
+		$q$, stepadv_internal.list(load_drop_repeated.keys, 'p.k%2$s'::text, ', '::text));
 	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
 	SELECT p.n, format('step %s of rollout %s of group %s is not what line %s says',
 		p.step_no, p.rollout_id, p.group_name, r.first_n), true
@@ -353,7 +342,7 @@ BEGIN
 				AS metadata
 		FROM (SELECT * FROM pg_temp.stepadv_parsed s WHERE s.problem IS NULL ORDER BY s.n DESC) p GROUP BY %1$s,
 			p.rollout_id
-		$q$, stepadv_internal.load_list(load_gather.keys, 'p.k%2$s', ', '))
+		$q$, stepadv_internal.list(load_gather.keys, 'p.k%2$s'::text, ', '::text))
 		USING load_gather.run_id, load_gather.policy_version, load_gather.policy_step;
 END
 $$;
@@ -373,8 +362,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	rollouts CONSTANT regclass := to_regclass(format('%I.rollouts', load_write_rollouts.schema));
-	listed CONSTANT text := stepadv_internal.load_list(keys, '%1$s', ', ');
-	columns CONSTANT text := concat_ws(', ', listed, 'rollout_id', stepadv_internal.load_list(others, '%1$s', ', '),
+	listed CONSTANT text := stepadv_internal.list(keys, '%1$I'::text, ', '::text);
+	columns CONSTANT text := concat_ws(', ', listed, 'rollout_id',
+		stepadv_internal.list(others, '%1$I'::text, ', '::text),
 		'model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata');
 	statement CONSTANT text := format($q$INSERT INTO %1$I.rollouts AS r (%2$s)
 		SELECT %3$s, p.rollout_id%4$s, p.model, p.outcome, p.success, coalesce(p.truncated, false),
@@ -382,12 +372,12 @@ DECLARE
 			p.curation, p.started_at, p.ended_at, p.metadata
 		FROM pg_temp.stepadv_rollouts p WHERE %%s ORDER BY %5$s, p.rollout_id COLLATE "C" ON CONFLICT (%6$s,
 			rollout_id) %%s RETURNING 1$q$,
-		schema, replace(columns, '%', '%%'), stepadv_internal.load_list(keys, 'p.k%2$s', ', '),
+		schema, replace(columns, '%', '%%'), stepadv_internal.list(keys, 'p.k%2$s'::text, ', '::text),
 		-- A task is what many call a group.
 		(SELECT string_agg(CASE o.name WHEN 'task_id' THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I',
 			o.name) END, '' ORDER BY o.i)
 			FROM unnest(others) WITH ORDINALITY o(name, i)),
-		stepadv_internal.load_list(keys, 'p.k%2$s COLLATE "C"', ', '), replace(listed, '%', '%%'));
+		stepadv_internal.list(keys, 'p.k%2$s COLLATE "C"'::text, ', '::text), replace(listed, '%', '%%'));
 	says_more CONSTANT text := $c$(p.outcome IS NOT NULL AND p.outcome IS DISTINCT FROM p.known_outcome
 		OR p.success IS NOT NULL AND p.success IS DISTINCT FROM p.known_success)$c$;
 BEGIN
@@ -399,7 +389,7 @@ BEGIN
 	FROM stepadv_internal.run(rollouts, format($q$WITH named AS MATERIALIZED (SELECT * FROM pg_temp.stepadv_rollouts)
 		SELECT n.n, r.outcome::float8, r.success::boolean FROM named n JOIN %s r ON %s
 			AND r.rollout_id = n.rollout_id$q$,
-		rollouts, stepadv_internal.load_list(keys, 'r.%1$s = n.k%2$s', ' AND ')))
+		rollouts, stepadv_internal.list(keys, 'r.%1$I = n.k%2$s'::text, ' AND '::text)))
 		k(n bigint, outcome float8, success boolean)
 	WHERE k.n = p.n;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
@@ -411,7 +401,8 @@ BEGIN
 			CASE WHEN p.success <> p.known_success THEN 'success' END) END) AS differs) d
 	WHERE d.differs <> '';
 	EXECUTE format('SELECT count(DISTINCT (%s)), count(*) FILTER (WHERE %s) FROM pg_temp.stepadv_rollouts p',
-		stepadv_internal.load_list(keys, 'p.k%2$s', ', '), says_more) INTO load_write_rollouts.groups, rollouts_updated;
+		stepadv_internal.list(keys, 'p.k%2$s'::text, ', '::text), says_more)
+		INTO load_write_rollouts.groups, rollouts_updated;
 	-- A reload that says nothing new must not write.
 	IF rollouts_updated > 0 THEN
 		PERFORM FROM stepadv_internal.run(rollouts, format(statement, says_more,
@@ -431,7 +422,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	steps CONSTANT regclass := to_regclass(format('%I.steps', load_drop_known.schema));
-	same_rollout CONSTANT text := stepadv_internal.load_list(load_drop_known.keys, 's.%1$s = p.k%2$s', ' AND ')
+	same_rollout CONSTANT text := stepadv_internal.list(load_drop_known.keys, 's.%1$I = p.k%2$s'::text, ' AND '::text)
 		|| ' AND s.rollout_id = p.rollout_id';
 BEGIN
 	CREATE TEMP TABLE stepadv_known ON COMMIT DROP AS
@@ -488,9 +479,9 @@ BEGIN
 				n.rollout_logprobs, n.metadata
 		FROM named n LEFT JOIN begun b ON b.n = n.n
 		WINDOW w AS (PARTITION BY %4$s, n.rollout_id ORDER BY n.step_no)
-		RETURNING 1$q$, steps, stepadv_internal.load_list(load_write_steps.keys, 's.%1$s = n.k%2$s', ' AND '),
-		stepadv_internal.load_list(load_write_steps.keys, '%1$s', ', '),
-			stepadv_internal.load_list(load_write_steps.keys, 'n.k%2$s', ', '))) x(one integer);
+		RETURNING 1$q$, steps, stepadv_internal.list(load_write_steps.keys, 's.%1$I = n.k%2$s'::text, ' AND '::text),
+		stepadv_internal.list(load_write_steps.keys, '%1$I'::text, ', '::text),
+			stepadv_internal.list(load_write_steps.keys, 'n.k%2$s'::text, ', '::text))) x(one integer);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, text[]) IS

@@ -203,7 +203,12 @@ BEGIN
 		lacks := NULL;
 		IF v.number > 0 THEN
 			kind := (v.m).method;
-			query := stepadv_internal.method_query(a, v.m);
+			query := (SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a,
+				(v.m).reads, NULL::text, '{}'::text[]), (v.m).call, b.joins)
+				FROM stepadv_internal.beside(a, (v.m).kind, (v.m).results, '{}'::jsonb, '{}'::text[],
+					CASE WHEN (v.m).method IN ('groups', 'rollouts')
+					THEN '{task_id,run_id,policy_version,policy_step,staleness}'
+					WHEN '{step_no,advantage}' <@ (v.m).results THEN '{staleness}' ELSE '{}' END::text[]) b);
 			-- The call, and what a row of it is.
 			shows := (SELECT regexp_replace(format('%I.%I(%s): %s', n.nspname, p.proname, CASE WHEN (v.m).ours
 					THEN substr((v.m).arguments, 3) ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', '

@@ -23,8 +23,8 @@ BEGIN
 				'WHERE %s) b ON b.rollout_id OPERATOR(pg_catalog.=) a.rollout_id',
 				stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('s'::text, (a).rows, 'g'::text,
 					(a).rows, (a).n_group_columns))
-			ELSE format(' LEFT JOIN (SELECT DISTINCT %s, s.rollout_id, s.raw_rollout_id FROM %s s) b ON %s AND '
-				'b.rollout_id OPERATOR(pg_catalog.=) a.rollout_id',
+			ELSE format(' LEFT JOIN (SELECT DISTINCT ON (%1$s, s.rollout_id) %1$s, s.rollout_id, s.raw_rollout_id '
+				'FROM %2$s s) b ON %3$s AND b.rollout_id OPERATOR(pg_catalog.=) a.rollout_id',
 				group_list, stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('b'::text, (a).rows,
 					'g'::text, (a).rows, (a).n_group_columns)) END;
 	END IF;
@@ -69,19 +69,19 @@ BEGIN
 	LOOP
 		IF kind = 'value' THEN
 			list := list || format('g.%I AS %I', stepadv_internal.value_name(a), name);
-		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.has_column((a).shown_rollouts,
-			'stepadv_rollout_id'::text) THEN
+		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.column_type((a).shown_rollouts,
+			'stepadv_rollout_id'::text) IS NOT NULL THEN
 			list := list || 'r.stepadv_rollout_id AS rollout_id'::text;
 			aliases := aliases || 'r'::text;
-		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.has_column((a).rows,
-			'raw_rollout_id'::text) THEN
+		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.column_type((a).rows,
+			'raw_rollout_id'::text) IS NOT NULL THEN
 			list := list || 'b.raw_rollout_id AS rollout_id'::text;
 			aliases := aliases || 'b'::text;
-		ELSIF name = 'rollout_id' AND kind <> 'rollout' AND stepadv_internal.has_column((a).shown,
-			'stepadv_rollout_id'::text) THEN
+		ELSIF name = 'rollout_id' AND kind <> 'rollout' AND stepadv_internal.column_type((a).shown,
+			'stepadv_rollout_id'::text) IS NOT NULL THEN
 			list := list || (steps || '.stepadv_rollout_id AS rollout_id');
 			aliases := aliases || steps;
-		ELSIF name = 'step_id' AND stepadv_internal.has_column((a).shown, 'stepadv_step_id'::text) THEN
+		ELSIF name = 'step_id' AND stepadv_internal.column_type((a).shown, 'stepadv_step_id'::text) IS NOT NULL THEN
 			list := list || (steps || '.stepadv_step_id AS step_id');
 			aliases := aliases || steps;
 		ELSE
@@ -140,7 +140,7 @@ AS $$
 			ELSE (k.m).results END, CASE WHEN 'step_no' = ANY ((k.m).results) THEN 'step'
 			WHEN 'step_id' = ANY ((k.m).results) THEN 'edge' WHEN 'rollout_id' = ANY ((k.m).results) THEN 'rollout'
 			ELSE 'group' END,
-		(k.m).shape || stepadv_internal.instance_words(a, (k.m).instance) || coalesce((
+		(k.m).shape || g.words || coalesce((
 			SELECT CASE WHEN r.reach = 'Infinity' THEN ', with the history of all earlier policy steps'
 				ELSE format(', with the history of %s policy steps', r.reach) END
 			FROM stepadv_internal.history_reach((k.m).method, s.settings) r(reach)
@@ -152,7 +152,7 @@ AS $$
 	CROSS JOIN LATERAL (SELECT stepadv_internal.takes_history((k.m).function) AS takes_history) t
 	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments((k.m).function, CASE WHEN t.takes_history
 		THEN s.settings - 'history' ELSE s.settings END) AS arguments OFFSET 0) c
-	CROSS JOIN LATERAL (SELECT stepadv_internal.instance_argument(a, (k.m).instance) AS argument) g
+	CROSS JOIN LATERAL stepadv_internal.instance_group(a, (k.m).instance) g
 	-- What is masked is told by the action, which tells steps from observations.
 	CROSS JOIN LATERAL (SELECT (k.m).requires || (k.m).uses || CASE WHEN (s.settings ->> 'masked')::boolean
 		THEN ARRAY['action'] ELSE '{}' END
@@ -167,21 +167,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.made_methods(stepadv_internal.attached) IS
 'part of attach: the methods that an attachment''s columns allow, in their order, with the call of each';
-
-CREATE FUNCTION stepadv_internal.method_query(a stepadv_internal.attached, m stepadv_internal.made_method) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a,
-		(m).reads, NULL::text, '{}'::text[]),
-		(m).call, b.joins)
-	FROM stepadv_internal.beside(a, (m).kind, (m).results, '{}'::jsonb, '{}'::text[],
-		CASE WHEN (m).method IN ('groups', 'rollouts')
-		THEN '{task_id,run_id,policy_version,policy_step,staleness}'
-		WHEN '{step_no,advantage}' <@ (m).results THEN '{staleness}' ELSE '{}' END::text[]) b
-$$;
-COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS
-'part of attach: the query of a method''s view';
 
 CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
@@ -198,30 +183,27 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
 
--- Ratios are of each step alone; a mask that is NULL leaves out nothing.
+-- Ratios are of each step alone.
 CREATE FUNCTION stepadv_internal.ratios_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %1$s FROM %2$s g CROSS JOIN LATERAL (SELECT g.stepadv_rollout::bigint AS rollout_id, %7$s '
-		'AS step_no, g.stepadv_step::bigint AS step_id, %3$s AS n_tokens,'
-			' stepadv_internal.step_ratio_or_null(%4$s) AS ratio, stepadv_internal.sequence_ratio_or_null(%4$s) AS '
-				'sequence_ratio, stepadv_internal.approximate_kl_or_null(%4$s, ''k3''::text, NULL::float8, '
-				'NULL::float8) AS approximate_kl%8$s) a%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL',
+		'AS step_no, g.stepadv_step::bigint AS step_id, %3$s AS n_tokens, t.*%8$s '
+			'FROM %4$s t) a%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL',
 		b.items, stepadv_internal.relation_name((a).shown),
-		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask'::text)
+		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_token_mask'::text) IS NOT NULL
 			THEN 'coalesce(pg_catalog.cardinality(pg_catalog.array_positions(g.stepadv_token_mask, true)), '
 				'pg_catalog.cardinality(g.stepadv_logp_old))'
 			ELSE 'pg_catalog.cardinality(g.stepadv_logp_old)' END,
-		stepadv_internal.logprobs(a), b.joins,
+		stepadv_internal.ratios_call(a, 'stepadv_logp_new'::text, 'stepadv_logp_old'::text), b.joins,
 		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns),
 			'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text), stepadv_internal.shown_number(a, 'g'::text),
 		-- KL(new || ref) of tokens that the new policy would have: verl's low_var_kl but for its clamps.
-		CASE WHEN r.given THEN format(', stepadv_internal.approximate_kl_or_null(g.stepadv_logp_ref, '
-			'g.stepadv_logp_new, %s, ''k3''::text, NULL::float8, NULL::float8) AS kl_to_reference',
-			stepadv_internal.token_mask(a)) END)
-	FROM (SELECT stepadv_internal.has_column((a).shown, 'stepadv_logp_ref'::text) AS given) r
+		CASE WHEN r.given THEN format(', (%s).approximate_kl AS kl_to_reference',
+			stepadv_internal.ratios_call(a, 'stepadv_logp_ref'::text, 'stepadv_logp_new'::text)) END)
+	FROM (SELECT stepadv_internal.column_type((a).shown, 'stepadv_logp_ref'::text) IS NOT NULL AS given) r
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'row'::text,
 		'{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[] || CASE WHEN r.given
 		THEN '{kl_to_reference}'::text[] END, '{}'::jsonb, '{}'::text[], '{}'::text[]) b
@@ -241,21 +223,14 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_number(stepadv_internal.attached, text) IS
 'part of attach: the step_no of a row of the adapter of shown steps, as an integer';
 
-CREATE FUNCTION stepadv_internal.token_mask(a stepadv_internal.attached) RETURNS text
+-- Of a row g of the adapter of shown steps; a mask that is NULL leaves out nothing.
+CREATE FUNCTION stepadv_internal.ratios_call(a stepadv_internal.attached, one text, other text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask'::text) THEN 'g.stepadv_token_mask'
-		ELSE 'NULL::boolean[]' END
+	SELECT format('stepadv_internal.ratios_or_null(g.%I, g.%I, %s)', ratios_call.one, ratios_call.other,
+		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_token_mask'::text) IS NOT NULL
+		THEN 'g.stepadv_token_mask' ELSE 'NULL::boolean[]' END)
 $$;
-COMMENT ON FUNCTION stepadv_internal.token_mask(stepadv_internal.attached) IS
-'part of attach: the tokens that count, of a row of the adapter of shown steps';
-
-CREATE FUNCTION stepadv_internal.logprobs(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT 'g.stepadv_logp_new, g.stepadv_logp_old, ' || stepadv_internal.token_mask(a)
-$$;
-COMMENT ON FUNCTION stepadv_internal.logprobs(stepadv_internal.attached) IS
-'part of attach: what step_ratio and its like are given';
+COMMENT ON FUNCTION stepadv_internal.ratios_call(stepadv_internal.attached, text, text) IS
+'part of attach: the ratios of two columns of log-probabilities of a shown step';

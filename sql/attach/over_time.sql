@@ -93,34 +93,6 @@ COMMENT ON FUNCTION stepadv_internal.divisions(stepadv_internal.attached) IS
 'part of attach: by what the views over time divide the rollouts of a group: policy version, time bucket, run, policy '
 'step and dimensions, as far as given';
 
--- A list made of divisions: %1$s the column of alias g, where groups are divided,
--- %2$I its name; shown: only those that the group's columns do not stand for.
-CREATE FUNCTION stepadv_internal.division_list(a stepadv_internal.attached, template text, shown boolean) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT string_agg(format(template, d.of_g, d.name), ', ' ORDER BY d.i)
-		FROM stepadv_internal.divisions(a) d
-		WHERE NOT (shown AND d.stands));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.division_list(stepadv_internal.attached, text, boolean) IS
-'part of attach: the divisions of g as SQL';
-
--- Their columns in views that have those of the group.
-CREATE FUNCTION stepadv_internal.division_names(a stepadv_internal.attached) RETURNS text[]
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (SELECT array_agg(d.name ORDER BY d.i) FROM stepadv_internal.divisions(a) d WHERE NOT d.stands);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.division_names(stepadv_internal.attached) IS
-'part of attach: the divisions that views show beside the columns of the group';
-
 -- For rows of an adapter: the joins that lead to what is known of their rollout,
 -- and the expressions of the divisions.
 CREATE FUNCTION stepadv_internal.run_columns(a stepadv_internal.attached, alias text, view regclass, OUT joins text,
@@ -140,7 +112,8 @@ BEGIN
 		expression := CASE d.view WHEN (a).shown_rollouts THEN 'r.' || d.fed_by
 			WHEN (a).began THEN 'q.' || d.fed_by END;
 		IF expression IS NULL AND d.view IS NOT NULL THEN
-			expression := CASE WHEN stepadv_internal.has_column(view, d.fed_by) THEN alias || '.' || d.fed_by
+			expression := CASE WHEN stepadv_internal.column_type(view, d.fed_by) IS NOT NULL
+				THEN alias || '.' || d.fed_by
 				ELSE stepadv_internal.role_column(d.serves_as, view, keys[d.key], alias) END;
 		END IF;
 		IF d.role = 'started_at' AND expression IS NOT NULL THEN
@@ -163,49 +136,56 @@ COMMENT ON FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text
 'part of attach: the joins from an adapter to what is known of its rollouts'' runs, and the expressions of the '
 'divisions';
 
--- The relation g of fold, with a row per group and divisions: rollouts of another
--- version are no part of the comparison.
-CREATE FUNCTION stepadv_internal.fold_over_time(a stepadv_internal.attached, reads text[]) RETURNS text
+-- The relation g of fold, with a row per group and divisions: rollouts of another version are no part of the
+-- comparison. What is kept is divided by its rollouts, unless each row says by what.
+CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	rows_view CONSTANT regclass := stepadv_internal.rows_for(a, reads);
-	run CONSTANT record := stepadv_internal.run_columns(a, 'x'::text, rows_view);
 	divided record;
+	folded regclass;
+	rows_view regclass;
+	keys text[];
+	run record;
+	kept text;
 BEGIN
-	SELECT string_agg(', ' || run.expressions[d.i] || ' AS ' || d.divider, '' ORDER BY d.i) AS items,
-		array_agg(d.divider ORDER BY d.i) AS names INTO divided
-	FROM stepadv_internal.divisions(a) d WHERE NOT d.stands;
-	RETURN stepadv_internal.fold(a, reads, format('(SELECT x.*%s FROM %s x%s)', divided.items,
-		stepadv_internal.relation_name(rows_view), run.joins),
-		coalesce(divided.names, '{}'));
+	SELECT bool_or(d.view IS NOT NULL AND d.key IS NULL) AS by_rollout,
+		bool_or(d.view = (a).rows AND d.key IS NULL) AS by_row INTO divided FROM stepadv_internal.divisions(a) d;
+	folded := CASE WHEN divided.by_row IS NOT TRUE THEN (a).folded END;
+	rows_view := coalesce(folded, stepadv_internal.rows_for(a, reads));
+	run := stepadv_internal.run_columns(a, 'x'::text, rows_view);
+	SELECT divided.by_rollout AS by_rollout,
+		coalesce(string_agg(format(', %s AS %I', run.expressions[d.i], d.divider), '' ORDER BY d.i), '') AS items,
+		coalesce(string_agg(format(', v.%I', d.divider), '' ORDER BY d.i), '') AS list,
+		coalesce(array_agg(d.divider ORDER BY d.i), '{}') AS names
+	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.stands;
+	IF folded IS NULL THEN
+		RETURN stepadv_internal.fold(a, reads, format('(SELECT x.*%s FROM %s x%s)', divided.items,
+			stepadv_internal.relation_name(rows_view), run.joins), divided.names);
+	END IF;
+	-- Where the group itself says by what its rollouts are divided, it is of one division.
+	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);
+	kept := format('(SELECT c.* FROM %s c WHERE %s) x', stepadv_internal.relation_name(folded),
+		stepadv_internal.kept_condition((a).fresh));
+	RETURN format('(SELECT %s', (SELECT string_agg(format('x.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
+			FROM unnest(keys, stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY
+				k(kept, name, i)))
+		|| CASE WHEN divided.by_rollout THEN format('%1$s, s.rollouts AS %2$s FROM %3$s JOIN '
+				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM '
+				'(SELECT %5$s, x.rollout_id%6$s FROM '
+				'(SELECT %5$s, r.rollout_id FROM %3$s CROSS JOIN LATERAL stepadv.rollouts(x.rollouts) r) x%7$s) v '
+				'GROUP BY %4$s%1$s) v ON %8$s CROSS JOIN LATERAL '
+				-- Once, and conditions on the group go below.
+				'(SELECT stepadv_internal.of_rollouts(x.rollouts, v.stepadv_rollouts) AS rollouts OFFSET 0) s) g',
+			divided.list, stepadv_internal.value_name(a), kept, stepadv_internal.list(keys, 'v.%1$I'::text, ', '::text),
+			stepadv_internal.list(keys, 'x.%1$I'::text, ', '::text), divided.items, run.joins,
+			stepadv_internal.same_group('v'::text, folded, 'x'::text, folded, (a).n_group_columns))
+		ELSE format('%s, x.rollouts AS %s FROM %s) g', divided.items, stepadv_internal.value_name(a), kept) END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.fold_over_time(stepadv_internal.attached, text[]) IS
-'part of attach: the relation g, a row per group and divisions, which have columns stepadv_by_<role>';
-
--- The same where Citus distributes the rows, which takes no function below UNION ALL: all are
--- computed side by side, as f, whichever is asked for.
-CREATE FUNCTION stepadv_internal.steps_side_by_side(made stepadv_internal.made_method[], OUT estimates text,
-	OUT branches text)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format(' CROSS JOIN LATERAL ROWS FROM (%s) AS f(%s)', string_agg(m.call_beside, ', ' ORDER BY m.number),
-		string_agg(c.list, ', ' ORDER BY m.number)),
-		format('SELECT s.* FROM (VALUES %s) s(method, rollout_id, step_no, step_id, advantage) WHERE s.rollout_id IS '
-			'NOT NULL',
-			string_agg(format('(%1$L::text, f.%2$I, f.%3$I, f.%4$I, f.%5$I)', m.method, m.method || ' rollout_id',
-				m.method || ' step_no', m.method || ' step_id', m.method || ' advantage'), ', ' ORDER BY m.number))
-	FROM stepadv_internal.advantage_methods(made) m
-	CROSS JOIN LATERAL (SELECT string_agg(format('%I', m.method || ' ' || r.name), ', ' ORDER BY r.i) AS list
-		FROM unnest(m.results) WITH ORDINALITY r(name, i)) c
-	HAVING count(*) > 0
-$$;
-COMMENT ON FUNCTION stepadv_internal.steps_side_by_side(stepadv_internal.made_method[]) IS
-'part of attach: for a group g a relation f of the rows of all methods, and the query that puts them below each '
-'other; NULL for no method';
+COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS
+'part of attach: the relation g, a row per group and divisions, of what is kept where that is the same';
 
 -- Every step by every method, one below the other.  A condition on the method
 -- leaves the others' branches out.
@@ -215,21 +195,36 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s%s CROSS JOIN LATERAL (SELECT %s, e.* FROM (%s) e) a%s%s',
-		b.items, stepadv_internal.fold_over_time(a, ARRAY(SELECT DISTINCT r
+		b.items, stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r
 			FROM stepadv_internal.advantage_methods(made) u CROSS JOIN LATERAL unnest(u.reads) r)), m.estimates,
-			stepadv_internal.division_list(a, '%1$s AS %2$I'::text, true), m.branches, b.joins, n.joins)
+			d.items, m.branches, b.joins, n.joins)
 	FROM (SELECT CASE WHEN NOT stepadv_internal.is_distributed(ARRAY[(a).rows])
 		THEN string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e',
 		m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number) END AS branches
 		FROM stepadv_internal.advantage_methods(made) m) o
-	CROSS JOIN LATERAL (SELECT CASE WHEN o.branches IS NULL THEN y.estimates END AS estimates,
-		coalesce(o.branches, y.branches) AS branches FROM stepadv_internal.steps_side_by_side(made) y) m
+	-- Citus takes no function below UNION ALL: all are computed side by side, as f, whichever is asked for.
+	CROSS JOIN LATERAL (
+		SELECT CASE WHEN o.branches IS NULL THEN format(' CROSS JOIN LATERAL ROWS FROM (%s) AS f(%s)',
+				string_agg(m.call_beside, ', ' ORDER BY m.number), string_agg(c.list, ', ' ORDER BY m.number)) END
+				AS estimates,
+			coalesce(o.branches, format('SELECT s.* FROM (VALUES %s) s(method, rollout_id, step_no, step_id, '
+				'advantage) WHERE s.rollout_id IS NOT NULL',
+				string_agg(format('(%1$L::text, f.%2$I, f.%3$I, f.%4$I, f.%5$I)', m.method, m.method || ' rollout_id',
+					m.method || ' step_no', m.method || ' step_id', m.method || ' advantage'), ', ' ORDER BY m.number)))
+				AS branches
+		FROM stepadv_internal.advantage_methods(made) m
+		CROSS JOIN LATERAL (SELECT string_agg(format('%I', m.method || ' ' || r.name), ', ' ORDER BY r.i) AS list
+			FROM unnest(m.results) WITH ORDINALITY r(name, i)) c
+		HAVING count(*) > 0) m
 	CROSS JOIN LATERAL (SELECT max(v.of_g) FILTER (WHERE v.role = 'policy_step') AS step,
-		max(v.of_g) FILTER (WHERE v.role = 'run_id') AS run
+		max(v.of_g) FILTER (WHERE v.role = 'run_id') AS run,
+		-- Those that the group's columns do not stand for.
+		string_agg(format('%s AS %I', v.of_g, v.name), ', ' ORDER BY v.i) FILTER (WHERE NOT v.stands) AS items,
+		array_agg(v.name ORDER BY v.i) FILTER (WHERE NOT v.stands) AS names
 		FROM stepadv_internal.divisions(a) v) d
 	CROSS JOIN LATERAL stepadv_internal.staleness(a, d.step, d.run) n
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id}'
-		|| stepadv_internal.division_names(a) || '{method,advantage}'
+		|| d.names || '{method,advantage}'
 			|| CASE WHEN n.expression IS NOT NULL THEN '{staleness}' ELSE '{}' END::text[],
 		jsonb_strip_nulls(jsonb_build_object('staleness', n.expression)), '{}'::text[], '{}'::text[]) b
 	WHERE m.branches IS NOT NULL
@@ -244,19 +239,21 @@ SET search_path = pg_catalog, pg_temp
 AS $query$
 	SELECT format($view$
 		LEFT JOIN (SELECT jsonb_build_array(%1$s) AS key, count(*) AS n_ratios,
-			stepadv.effective_sample_size(stepadv_internal.step_ratio_or_null(%3$s)) / count(*) AS ess_share,
-			stepadv.effective_sample_size(stepadv_internal.sequence_ratio_or_null(%3$s))
-				/ count(*) AS sequence_ess_share
-			FROM %4$s g%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL AND g.stepadv_logp_new IS NOT NULL
-				AND g.stepadv_logp_old IS NOT NULL GROUP BY 1) w
+			stepadv.effective_sample_size(t.ratio) / count(*) AS ess_share,
+			stepadv.effective_sample_size(t.sequence_ratio) / count(*) AS sequence_ess_share
+			FROM %4$s g%5$s CROSS JOIN LATERAL %3$s t
+			WHERE %6$s AND g.stepadv_no IS NOT NULL AND g.stepadv_logp_new IS NOT NULL
+				AND g.stepadv_logp_old IS NOT NULL
+			GROUP BY 1) w
 		ON w.key = jsonb_build_array(%2$s)$view$,
 		array_to_string(r.expressions, ', '), (SELECT string_agg('v.d' || d.i, ', ' ORDER BY d.i)
-			FROM stepadv_internal.divisions(a) d), stepadv_internal.logprobs(a),
+			FROM stepadv_internal.divisions(a) d), stepadv_internal.ratios_call(a, 'stepadv_logp_new'::text,
+				'stepadv_logp_old'::text),
 			stepadv_internal.relation_name((a).shown), r.joins,
 		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns),
 			'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text))
 	FROM stepadv_internal.run_columns(a, 'g'::text, (a).shown) r
-	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new'::text)
+	WHERE stepadv_internal.column_type((a).shown, 'stepadv_logp_new'::text) IS NOT NULL
 $query$;
 COMMENT ON FUNCTION stepadv_internal.ratios_over_time(stepadv_internal.attached) IS
 'part of attach: the join that brings the effective sample size of a division; NULL without log-probabilities';

@@ -121,11 +121,11 @@ AS $kinds$
 		(210, 'log-probability missing or not finite', 'shown', '{stepadv_logp_new,stepadv_token_mask}', 'a',
 		'cardinality(g.stepadv_logp_new) = cardinality(g.stepadv_logp_old) AND '
 			'coalesce(cardinality(g.stepadv_token_mask), cardinality(g.stepadv_logp_new)) = '
-			'cardinality(g.stepadv_logp_new) AND stepadv_internal.step_ratio_or_null(%2$s) IS NULL',
+			'cardinality(g.stepadv_logp_new) AND %2$s IS NULL',
 		NULL, '{}', '{ratios}', '%s: NULL for the step'),
 		(211, 'log-probability missing or not finite', 'shown', '{stepadv_logp_new}', 'a',
 		'cardinality(g.stepadv_logp_new) = cardinality(g.stepadv_logp_old) AND '
-			'stepadv_internal.step_ratio_or_null(%2$s) IS NULL', NULL, '{}', '{ratios}', '%s: NULL for the step'),
+			'%2$s IS NULL', NULL, '{}', '{ratios}', '%s: NULL for the step'),
 		(220, 'features that the model cannot take', 'shown', '{stepadv_features}', 'a',
 			'g.stepadv_features IS NOT NULL AND %1$s = ''NaN''::float8', NULL, '{}', '{spa}',
 			'%s: NULL for the rollout'),
@@ -155,7 +155,7 @@ AS $$
 				WHERE 'turn' = ANY (m.reads))),
 			('by_policy_step', EXISTS (SELECT FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads))),
 			-- At an observation no value is asked for, unless somebody asks all the same.
-			('masked', stepadv_internal.has_column((a).rows, 'action'::text)
+			('masked', stepadv_internal.column_type((a).rows, 'action'::text) IS NOT NULL
 				AND (SELECT bool_and(coalesce((m.settings ->> 'masked')::boolean, false)) FROM unnest(made) m
 				WHERE m.needs_value)),
 			('bigint_step_no', EXISTS (SELECT FROM stepadv_internal.view_columns((a).rows) c
@@ -178,30 +178,6 @@ CREATE TYPE stepadv_internal.problem_kind AS (
 );
 COMMENT ON TYPE stepadv_internal.problem_kind IS
 'part of attach: a kind of problem that an attachment can have, and what it touches there';
-CREATE FUNCTION stepadv_internal.problems_for(a stepadv_internal.attached, made stepadv_internal.made_method[])
-	RETURNS SETOF stepadv_internal.problem_kind
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	present CONSTANT text[] := stepadv_internal.problem_needs(a, made);
-	contribution CONSTANT text := (stepadv_internal.spa_expressions(a, 'g'::text)).contribution;
-BEGIN
-	RETURN QUERY
-	SELECT k.place, k.problem, k.level, k.rule,
-		CASE WHEN k.level = 'shown' THEN format(k.concerns, contribution, stepadv_internal.logprobs(a))
-			ELSE k.concerns END, k.only_if, t.methods
-	FROM (SELECT DISTINCT ON (p.problem) p.* FROM stepadv_internal.problem_kinds() p WHERE p.needs <@ present
-		ORDER BY p.problem, p.place) k
-	CROSS JOIN LATERAL (SELECT ARRAY(SELECT m.method FROM unnest(made) m WHERE k.touches IS NULL
-		OR m.reads && k.touches ORDER BY m.number) || k.views AS methods) t
-	ORDER BY k.place;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.problems_for(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: the kinds of problems that an attachment can have, their conditions, and the methods and views that '
-'they touch';
-
 -- What the view says of a kind: its name, what it touches and what becomes of it.  touched: lists of methods and views
 -- by the places of the kinds that touch them, as "10,20".
 CREATE FUNCTION stepadv_internal.problem_words(touched jsonb)
@@ -237,28 +213,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.problem_search(stepadv_internal.problem_kind[], text[], text) IS
 'part of attach: the aggregate that looks for the problems of some levels, and their places, NULL for none';
 
--- What the branches of the view have in common: how a rollout is shown, by rows
--- of the source and by those that are shown, and as which type.
-CREATE FUNCTION stepadv_internal.problem_ids(a stepadv_internal.attached, OUT of_rows text, OUT of_shown text,
-	OUT type text)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	-- Equal ids have equal texts: one of them is all of them.
-	SELECT format(CASE WHEN stepadv_internal.has_column((a).rows, r.name) AND r.name LIKE 'raw%'
-		THEN 'max(x.%I::text)::%s' ELSE 'x.%I::%s' END, r.name, t.name),
-		format(CASE WHEN s.name LIKE '%id' THEN 'max(g.%I::text)::%s' ELSE 'g.%I::%s' END, s.name, t.name), t.name
-	FROM (SELECT CASE WHEN stepadv_internal.has_column((a).rows, 'raw_rollout_id'::text) THEN 'raw_rollout_id'
-		ELSE 'rollout_id' END) r(name),
-		(SELECT CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_rollout_id'::text) THEN 'stepadv_rollout_id'
-			ELSE 'stepadv_rollout' END) s(name),
-		LATERAL (SELECT CASE WHEN stepadv_internal.column_type((a).rows, r.name)
-			= stepadv_internal.column_type((a).shown, s.name)
-			THEN format_type(stepadv_internal.column_type((a).rows, r.name), NULL) ELSE 'text' END) t(name)
-$$;
-COMMENT ON FUNCTION stepadv_internal.problem_ids(stepadv_internal.attached) IS
-'part of attach: how the view _problems shows a rollout, as the user knows it';
-
 -- What each level looks at: the group, the rollout, what bad_rows found and the places of it.
 --
 --	row				rows of a rollout, and the order of their step_no
@@ -273,8 +227,15 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	n CONSTANT integer := (a).n_group_columns;
-	id CONSTANT record := stepadv_internal.problem_ids(a);
-	no_id CONSTANT text := 'NULL::' || id.type;
+	row_id CONSTANT text := CASE WHEN stepadv_internal.column_type((a).rows, 'raw_rollout_id'::text) IS NOT NULL
+		THEN 'raw_rollout_id' ELSE 'rollout_id' END;
+	shown_id CONSTANT text := CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_rollout_id'::text) IS NOT NULL
+		THEN 'stepadv_rollout_id' ELSE 'stepadv_rollout' END;
+	-- As the user knows it, by rows of the source and by those that are shown.
+	type CONSTANT text := CASE WHEN stepadv_internal.column_type((a).rows, row_id)
+		= stepadv_internal.column_type((a).shown, shown_id)
+		THEN format_type(stepadv_internal.column_type((a).rows, row_id), NULL) ELSE 'text' END;
+	no_id CONSTANT text := 'NULL::' || type;
 	rows_name CONSTANT text := stepadv_internal.relation_name((a).rows);
 	shown_name CONSTANT text := stepadv_internal.relation_name((a).shown);
 	names CONSTANT text[] := stepadv_internal.group_columns((a).rows, n);
@@ -288,9 +249,11 @@ DECLARE
 	search record;
 BEGIN
 	search := stepadv_internal.problem_search(kinds, '{row,lost}'::text[], 'x.step_no'::text);
-	-- Of rows that are in no rollout only the first problem counts, that they are.
+	-- Of rows that are in no rollout only the first problem counts, that they are.  Equal ids have equal texts: one of
+	-- them is all of them.
 	RETURN NEXT format('SELECT %1$s, %2$s, %3$s, CASE WHEN x.rollout_id IS NULL THEN ''{5}''::integer[] ELSE %4$s END '
-		'FROM %5$s x GROUP BY %1$s, x.rollout_id WINDOW of_group AS (PARTITION BY %1$s)', keys, id.of_rows,
+		'FROM %5$s x GROUP BY %1$s, x.rollout_id WINDOW of_group AS (PARTITION BY %1$s)', keys,
+		format(CASE WHEN row_id LIKE 'raw%' THEN 'max(x.%I::text)::%s' ELSE 'x.%I::%s' END, row_id, type),
 		search.call, search.places, rows_name);
 	search := stepadv_internal.problem_search(kinds, '{groupless}'::text[], number);
 	IF search.places IS NOT NULL THEN
@@ -300,7 +263,9 @@ BEGIN
 	search := stepadv_internal.problem_search(kinds, '{shown}'::text[], number);
 	IF search.places IS NOT NULL THEN
 		RETURN NEXT format('SELECT %1$s, %2$s, %3$s, %4$s FROM %5$s g WHERE %6$s AND g.stepadv_no IS NOT NULL '
-			'GROUP BY %1$s, g.stepadv_rollout', shown_keys, id.of_shown, search.call, search.places, shown_name,
+			'GROUP BY %1$s, g.stepadv_rollout', shown_keys,
+			format(CASE WHEN shown_id LIKE '%id' THEN 'max(g.%I::text)::%s' ELSE 'g.%I::%s' END, shown_id, type),
+			search.call, search.places, shown_name,
 			in_group);
 	END IF;
 	IF EXISTS (SELECT FROM unnest(kinds) k WHERE k.level = 'state') THEN
@@ -319,7 +284,18 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k);
+	present CONSTANT text[] := stepadv_internal.problem_needs(a, made);
+	contribution CONSTANT text := (stepadv_internal.spa_expressions(a, 'g'::text)).contribution;
+	ratios CONSTANT text := stepadv_internal.ratios_call(a, 'stepadv_logp_new'::text, 'stepadv_logp_old'::text);
+	-- The kinds of problems that there can be, their conditions, and the methods and views that they touch.
+	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(
+		SELECT ROW(k.place, k.problem, k.level, k.rule, CASE WHEN k.level = 'shown'
+			THEN format(k.concerns, contribution, ratios) ELSE k.concerns END,
+			k.only_if, ARRAY(SELECT m.method FROM unnest(made) m WHERE k.touches IS NULL OR m.reads && k.touches
+				ORDER BY m.number) || k.views)::stepadv_internal.problem_kind
+		FROM (SELECT DISTINCT ON (p.problem) p.* FROM stepadv_internal.problem_kinds() p WHERE p.needs <@ present
+			ORDER BY p.problem, p.place) k
+		ORDER BY k.place);
 	taken text[] := '{rollout_id,step_no,problem,n_rows,methods,effect}';
 	touched jsonb;
 	items text;

@@ -208,7 +208,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	nearest CONSTANT text := (SELECT n.name FROM unnest(relations) WITH ORDINALITY r(relation, i)
-		CROSS JOIN LATERAL stepadv_internal.nearest_column(r.relation, refuse_column.name) n(name)
+		CROSS JOIN LATERAL stepadv_internal.nearest_name(refuse_column.name, ARRAY(SELECT a.attname::text
+			FROM pg_attribute a WHERE a.attrelid = r.relation AND a.attnum > 0 AND NOT a.attisdropped
+			ORDER BY a.attnum)) n(name)
 		WHERE n.name IS NOT NULL ORDER BY r.i LIMIT 1);
 BEGIN
 	IF nearest IS NULL AND refuse_column.hint IS NULL THEN

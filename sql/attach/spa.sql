@@ -10,17 +10,17 @@ SET extra_float_digits = 1
 AS $$
 DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa'::text);
-	has_features CONSTANT boolean := stepadv_internal.has_column((a).shown, 'stepadv_features'::text);
+	has_features CONSTANT boolean := stepadv_internal.column_type((a).shown, 'stepadv_features'::text) IS NOT NULL;
 	arguments text;			-- of fused_reward
 	model text;
 BEGIN
-	IF NOT has_features AND NOT stepadv_internal.has_column((a).shown, 'stepadv_contribution'::text) THEN
-		IF stepadv_internal.has_column((a).shown, 'stepadv_grounded'::text) THEN
+	IF NOT has_features AND stepadv_internal.column_type((a).shown, 'stepadv_contribution'::text) IS NULL THEN
+		IF stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL THEN
 			RAISE EXCEPTION 'grounded is given without features or contribution'
 				USING ERRCODE = 'null_value_not_allowed';
 		END IF;
 		RETURN;
-	ELSIF has_features AND stepadv_internal.has_column((a).shown, 'stepadv_contribution'::text) THEN
+	ELSIF has_features AND stepadv_internal.column_type((a).shown, 'stepadv_contribution'::text) IS NOT NULL THEN
 		RAISE EXCEPTION 'features and contribution are both given' USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Contributions are either stored, or predicted from features.';
 	ELSIF has_features <> (settings ->> 'model' IS NOT NULL) THEN
@@ -30,17 +30,19 @@ BEGIN
 				HINT = 'A model is named by the option {"spa": {"model": "…"}}, and is a row of progress_models.';
 	END IF;
 	IF has_features THEN
-		model := stepadv_internal.user_model(settings ->> 'model')::text;
+		SELECT m.model::text INTO model FROM stepadv.progress_models m WHERE m.name = settings ->> 'model';
+		PERFORM stepadv_internal.progress_predict_or_nan(model::stepadv.progress_model, NULL::real[],
+			settings ->> 'model');
 		-- Where Citus distributes the rows, the model itself: workers do not see the coordinator's table of models.
-		contribution := format('stepadv_internal.progress_predict_or_nan(%s, %s.stepadv_features)',
+		contribution := format('stepadv_internal.progress_predict_or_nan(%s, %s.stepadv_features, %L::text)',
 			CASE WHEN stepadv_internal.is_distributed(ARRAY[(a).rows, (a).shown])
 			THEN format('%L::stepadv.progress_model', model)
-				ELSE format('(SELECT stepadv_internal.user_model(%L::text))',
-				settings ->> 'model') END, alias);
+			ELSE format('(SELECT m.model FROM stepadv.progress_models m WHERE m.name OPERATOR(pg_catalog.=) %L::text)',
+				settings ->> 'model') END, alias, settings ->> 'model');
 	ELSE
 		contribution := alias || '.stepadv_contribution';
 	END IF;
-	grounded := CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_grounded'::text) THEN alias
+	grounded := CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL THEN alias
 		|| '.stepadv_grounded' ELSE 'NULL::boolean' END;
 	SELECT coalesce(string_agg(format(', %I => %L::float8', o.key, settings ->> o.key), '' ORDER BY o.key), '')
 		INTO arguments
@@ -85,7 +87,8 @@ BEGIN
 			FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL GROUP BY %2$s) g
 		CROSS JOIN LATERAL stepadv.gae(g.%5$I%8$s) a%9$s$view$,
 		beside.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
-		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_value'::text) THEN 's.stepadv_value' ELSE '0' END,
+		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_value'::text) IS NOT NULL THEN 's.stepadv_value'
+			ELSE '0' END,
 		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys,
 			's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
 		-- What is said of gae holds here too, unless SPA has settings of its own.

@@ -38,26 +38,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.task_columns(stepadv_internal.attached) IS
 'part of attach: by what a task is known, as expressions over a group g and the joins that they need';
 
--- The relation g with stepadv_n_judged and stepadv_n_successes of each group and
--- divisions (as stepadv_d<i>).
-CREATE FUNCTION stepadv_internal.group_outcomes(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('(SELECT %1$s%2$s, (q.c).n_judged, (q.c).n_successes FROM (SELECT d.*, r.c FROM %3$s CROSS JOIN '
-		'LATERAL (SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0) r) q)'
-			' g(%4$s%5$s, stepadv_n_judged, stepadv_n_successes)',
-		(SELECT string_agg('q.k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), v.items,
-		stepadv_internal.digests(a, '{}'::stepadv_internal.made_method[], '{}'::text[], NULL::text),
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text),
-			v.names)
-	FROM (SELECT string_agg(', q.d' || d.i, '' ORDER BY d.i) AS items, string_agg(', stepadv_d' || d.i,
-		'' ORDER BY d.i) AS names
-		FROM stepadv_internal.divisions(a) d WHERE d.role <> 'started_at') v
-$$;
-COMMENT ON FUNCTION stepadv_internal.group_outcomes(stepadv_internal.attached) IS
-'part of attach: the relation g, a row per group and divisions but time buckets, with judged rollouts and successes';
-
 -- The relation t: a row per task and version (and run, step, dimensions), columns
 -- t1, t2, … and v1, v2, …, n_judged and n_successes.  results: names that the
 -- columns must not have.
@@ -70,8 +50,10 @@ DECLARE
 	task CONSTANT record := stepadv_internal.task_columns(a);
 	divided record;
 	name text;
+	groups text;		-- the relation g: judged rollouts and successes of each group and divisions
 BEGIN
-	SELECT array_agg(d.name ORDER BY d.i) AS names, array_agg('g.stepadv_d' || d.i ORDER BY d.i) AS expressions
+	SELECT array_agg(d.name ORDER BY d.i) AS names, array_agg('g.stepadv_d' || d.i ORDER BY d.i) AS expressions,
+		string_agg(', q.d' || d.i, '' ORDER BY d.i) AS items, string_agg(', stepadv_d' || d.i, '' ORDER BY d.i) AS list
 		INTO divided
 	FROM stepadv_internal.divisions(a) d WHERE d.role <> 'started_at';
 	tasks := '{}';
@@ -82,6 +64,13 @@ BEGIN
 	FOREACH name IN ARRAY task.names LOOP
 		tasks := tasks || stepadv_internal.free_name(results || versions || tasks, name, 'base_'::text);
 	END LOOP;
+	groups := format('(SELECT %1$s%2$s, (q.c).n_judged, (q.c).n_successes FROM (SELECT d.*, r.c FROM %3$s CROSS JOIN '
+		'LATERAL (SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0) r) q)'
+			' g(%4$s%5$s, stepadv_n_judged, stepadv_n_successes)',
+		(SELECT string_agg('q.k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), divided.items,
+		stepadv_internal.digests(a, '{}'::stepadv_internal.made_method[], '{}'::text[], NULL::text),
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text),
+			divided.list);
 	relation := format('(SELECT %1$s, %2$s, sum(g.stepadv_n_judged)::bigint AS n_judged, '
 		'sum(g.stepadv_n_successes)::bigint AS n_successes FROM %3$s%4$s%5$s GROUP BY %6$s HAVING '
 		'sum(g.stepadv_n_judged) > 0) t',
@@ -89,7 +78,7 @@ BEGIN
 			FROM unnest(task.expressions) WITH ORDINALITY e(e, i)),
 		(SELECT string_agg(format('%s AS v%s', e.e, e.i), ', ' ORDER BY e.i)
 			FROM unnest(divided.expressions) WITH ORDINALITY e(e, i)),
-		stepadv_internal.group_outcomes(a), task.joins, CASE WHEN task.is_role
+		groups, task.joins, CASE WHEN task.is_role
 			THEN format(' WHERE %s IS DISTINCT FROM NULL', task.expressions[1]) END,
 		array_to_string(task.expressions || divided.expressions, ', '));
 END

@@ -5,12 +5,6 @@
 -- Aliases: x a row of an adapter, g a group, a what an estimator says, b what is
 -- shown beside a step, r beside a rollout, o what the source says of one.
 
-CREATE FUNCTION stepadv_internal.has_column(relation regclass, name text) RETURNS boolean
-LANGUAGE c STABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_has_column';
-COMMENT ON FUNCTION stepadv_internal.has_column(regclass, text) IS
-'whether a relation has a column; false for no relation';
-
 -- The group's columns, as the adapters and what is kept call them.
 CREATE FUNCTION stepadv_internal.group_columns(relation regclass, number integer) RETURNS text[]
 LANGUAGE c STABLE STRICT PARALLEL SAFE
@@ -30,24 +24,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.list(text[], text, text) IS
 'names as SQL: each in the place of %1$I of the template, its number in that of %2$s';
 
--- The columns of a group in two aliases, by a template: %1$s.%2$I and %4$s.%5$I are the same column, %3$s is its
--- equality.
-CREATE FUNCTION stepadv_internal.group_condition(template text, one text, one_view regclass, other text,
-	other_view regclass, number integer) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT string_agg(format(template, one, o.attname, stepadv_internal.equality_operator(o.atttypid), other,
-			t.attname), ' AND ' ORDER BY o.attnum)
-		FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
-		WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.group_condition(text, text, regclass, text, regclass, integer) IS
-'a condition on the columns of a group in two relations of an attachment, by a template';
-
 -- The condition that two aliases are of one group.
 CREATE FUNCTION stepadv_internal.same_group(one text, one_view regclass, other text, other_view regclass,
 	number integer) RETURNS text
@@ -55,7 +31,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN stepadv_internal.group_condition('%1$s.%2$I %3$s %4$s.%5$I'::text, one, one_view, other, other_view, number);
+	RETURN (
+		SELECT string_agg(format('%s.%I %s %s.%I', one, o.attname, stepadv_internal.equality_operator(o.atttypid),
+			other, t.attname), ' AND ' ORDER BY o.attnum)
+		FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
+		WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS
@@ -73,13 +53,13 @@ AS $$
 		THEN format('%s.%I %s %s.%I', one, n.raw, stepadv_internal.equality_operator(t.type), other, m.raw)
 		ELSE format('%s.%I OPERATOR(pg_catalog.=) %s.%I', one, n.key, other, m.key) END
 	FROM (VALUES (one_view, other_view)) v(n, m)
-	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout'::text)
+	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.column_type(v.n, 'stepadv_rollout'::text) IS NOT NULL
 		THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
-		CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout'::text) THEN 'stepadv_rollout_id'
+		CASE WHEN stepadv_internal.column_type(v.n, 'stepadv_rollout'::text) IS NOT NULL THEN 'stepadv_rollout_id'
 			ELSE 'raw_rollout_id' END AS raw) n
-	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout'::text)
+	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.column_type(v.m, 'stepadv_rollout'::text) IS NOT NULL
 		THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
-		CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout'::text) THEN 'stepadv_rollout_id'
+		CASE WHEN stepadv_internal.column_type(v.m, 'stepadv_rollout'::text) IS NOT NULL THEN 'stepadv_rollout_id'
 			ELSE 'raw_rollout_id' END AS raw) m
 	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.n, n.raw) AS type) t
 	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.m, m.raw) AS type) u
@@ -180,28 +160,14 @@ AS $$
 BEGIN
 	RETURN (
 		SELECT CASE WHEN t.attnotnull THEN '' ELSE format(' WHERE x.%I IS DISTINCT FROM NULL', n.name) END
-		FROM (SELECT CASE WHEN stepadv_internal.has_column((a).rows, 'raw_rollout_id'::text) THEN 'raw_rollout_id'
-			ELSE 'rollout_id' END) n(name)
+		FROM (SELECT CASE WHEN stepadv_internal.column_type((a).rows, 'raw_rollout_id'::text) IS NOT NULL
+			THEN 'raw_rollout_id' ELSE 'rollout_id' END) n(name)
 		LEFT JOIN LATERAL stepadv_internal.feeds((a).rows, n.name) f ON true
 		LEFT JOIN pg_attribute t ON t.attrelid = f.relation AND t.attnum = f.number);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS
 'part of attach: the condition that a row of an adapter is of a rollout; empty where all are';
-
--- The column of the adapters that says by which policy a rollout was made: of the
--- rows, or of the group.
-CREATE FUNCTION stepadv_internal.policy_step_column(a stepadv_internal.attached) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).rows
-		AND c.attname IN ('rollout_policy_step', 'stepadv_policy_step') AND c.attnum > (a).n_group_columns);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.policy_step_column(stepadv_internal.attached) IS
-'part of attach: the column of the rows to fold that is the policy_step of the rollout; NULL where there is none';
 
 -- The roles that there are: columns of the adapters, and what is made of others.
 CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
@@ -211,7 +177,8 @@ AS $$
 BEGIN
 	RETURN (
 		SELECT array_agg(c.attname::text) || CASE WHEN (a).states IS NOT NULL THEN ARRAY['state'] ELSE '{}' END
-			|| CASE WHEN stepadv_internal.policy_step_column(a) IS NOT NULL THEN ARRAY['policy_step'] ELSE '{}' END
+			|| CASE WHEN bool_or(c.attname IN ('rollout_policy_step', 'stepadv_policy_step')) THEN ARRAY['policy_step']
+				ELSE '{}' END
 		FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attnum > (a).n_group_columns);
 END
 $$;
@@ -235,10 +202,12 @@ CREATE FUNCTION stepadv_internal.kept_condition(fresh regclass) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('stepadv_internal.may_read_kept(%L::pg_catalog.regclass)', stepadv_internal.relation_name(fresh))
+	SELECT CASE WHEN fresh IS NULL THEN 'true' ELSE format('stepadv_internal.may_read_kept(%L::pg_catalog.regclass)',
+		stepadv_internal.relation_name(fresh)) END
 $$;
 COMMENT ON FUNCTION stepadv_internal.kept_condition(regclass) IS
-'part of attach: the condition, an error unless it is true, that who asks may read kept groups and they are not stale';
+'part of attach: the condition, an error unless it is true, that who asks may read kept groups and they are not stale; '
+'NULL: nobody but their owner asks';
 
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
@@ -260,7 +229,9 @@ DECLARE
 		rewards,truncated,policy_step,coarse_state,logp}';
 	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,
 		integer,float8[],boolean,bigint,bigint,float8}';
-	policy_step CONSTANT text := stepadv_internal.policy_step_column(a);
+	-- By which policy a rollout was made: a column of the rows, or of the group.
+	policy_step CONSTANT text := (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = (a).rows
+		AND c.attname IN ('rollout_policy_step', 'stepadv_policy_step') AND c.attnum > (a).n_group_columns);
 	value text;
 BEGIN
 	-- A value that is kept has every role that any function reads.
@@ -278,14 +249,14 @@ BEGIN
 	-- Of the two forms the shorter where it will do.
 	IF NOT EXISTS (SELECT FROM unnest(roles[8:17]) r(role) WHERE r.role = ANY (reads)
 		AND CASE r.role WHEN 'policy_step' THEN policy_step IS NOT NULL
-			ELSE stepadv_internal.has_column(relation, r.role) END)
+			ELSE stepadv_internal.column_type(relation, r.role) IS NOT NULL END)
 	THEN
 		roles := roles[1:7];
 	END IF;
 	SELECT string_agg(CASE
 			WHEN r.role = 'policy_step' AND r.role = ANY (reads) AND policy_step IS NOT NULL
 				THEN format('x.%I::bigint', policy_step)
-			WHEN stepadv_internal.has_column(relation, r.role) AND r.role <> 'policy_step'
+			WHEN stepadv_internal.column_type(relation, r.role) IS NOT NULL AND r.role <> 'policy_step'
 				AND (r.i <= 3 OR r.role IN ('reward', 'success') OR r.role = ANY (reads)
 				-- A history of states is one of actions.
 				OR r.role = 'action' AND reads_state AND history IS NOT NULL) THEN format('x.%I::%s', r.role,
@@ -349,12 +320,10 @@ COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], tex
 
 -- The join that brings an adapter's columns to rows that know the group g.
 --
--- Flat, it lets the planner choose; but it does not know that a list of groups
--- is a list of few, and would read the whole relation for them.  So where an
--- index leads to a group's rows they are fetched group by group.  DISTINCT ON
--- the keys (which are unique anyway) makes the planner see that the join adds
--- no rows, so that it leaves it out when nobody asks for these columns.  Of rows that
--- lie elsewhere it does so without an index: they are not read again for nothing.
+-- A join that nobody asks for must not be made, so the planner must see that it adds no rows. Where an index
+-- leads to a group's rows they are fetched group by group: it does not know that a list of groups is a list of
+-- few, and would read the whole relation for them. Else the join is flat where a unique index says that there is
+-- but one row, and where it does not DISTINCT ON the keys says so, which are unique anyway.
 CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[],
 	targets text[]) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -367,27 +336,28 @@ BEGIN
 				stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), i.items, stepadv_internal.relation_name(view),
 				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias,
 					c.same_key)
-			-- The rows lie elsewhere: those of the group's columns in a foreign table, or in partitions that are.
-			WHEN EXISTS (
-				SELECT FROM stepadv_internal.view_columns(view) c JOIN pg_class r ON r.oid = c.relation
-				WHERE c.number <= (a).n_group_columns AND c.plain AND (r.relkind = 'f'
-					OR EXISTS (SELECT FROM pg_partition_tree(c.relation) t JOIN pg_class p ON p.oid = t.relid
-						WHERE p.relkind = 'f')))
-			THEN
-			format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s AND %s',
+			-- An index of a parent says nothing of its children. Citus takes few forms.
+			WHEN keys = '{stepadv_step}' AND stepadv_internal.step_is_key(view, (a).n_group_columns)
+				AND NOT EXISTS (SELECT FROM stepadv_internal.view_columns(view) c JOIN pg_class r ON r.oid = c.relation
+					WHERE c.name = 'stepadv_step' AND r.relhassubclass)
+				OR stepadv_internal.is_distributed(ARRAY[view])
+			THEN format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias, c.same_group,
+				c.same_key)
+			-- The condition twice, in other words. Where a query names a group the planner gives that to both sides
+			-- instead of the join: from 16 on no condition is left then that says that a group's row has at most one
+			-- partner, and a join that nobody asked for is made.
+			ELSE format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s AND %s',
 				stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns)
-				|| keys, 's.%1$I'::text, ', '::text),
-				stepadv_internal.relation_name(view), alias, stepadv_internal.same_group(alias, view, 'g'::text,
-					(a).rows, (a).n_group_columns),
-				-- The same in other words.  Where a query names a group the planner gives that to both sides instead of
-				-- the join: from 16 on no condition is left then that says that a group's row has at most one partner,
-				-- and a join that nobody asked for is made.
-				stepadv_internal.group_condition('%1$s.%2$I %3$s CASE WHEN %4$s.%5$I IS NOT DISTINCT FROM NULL THEN '
-					'NULL ELSE %4$s.%5$I END'::text, alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key)
-			ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
-				stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key) END
-		FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)
-			FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key),
+				|| keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view), alias, c.same_group,
+				(SELECT string_agg(format('%1$s.%2$I %3$s CASE WHEN g.%4$I IS NOT DISTINCT FROM NULL THEN NULL '
+					'ELSE g.%4$I END', alias, o.attname, stepadv_internal.equality_operator(o.atttypid), t.attname),
+					' AND ' ORDER BY o.attnum)
+				FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = (a).rows AND t.attnum = o.attnum
+				WHERE o.attrelid = view AND o.attnum BETWEEN 1 AND (a).n_group_columns), c.same_key) END
+		FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND '
+				ORDER BY k.i),
+			stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns)
+			FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key, same_group),
 			-- What there is to show, and what is known of a run; the rest of the adapter nobody asks for here.
 			(SELECT string_agg(format('s.%I', t.attname), ', ' ORDER BY t.attnum) FROM pg_attribute t
 			WHERE t.attrelid = join_to.view AND t.attnum > (a).n_group_columns AND NOT t.attisdropped

@@ -28,28 +28,12 @@ COMMENT ON FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearra
 '(verl: 20 and 10); 0 without tokens; otherwise as step_ratio';
 
 -- The same for rows that nobody vouches for.
-CREATE FUNCTION stepadv_internal.step_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
-	mask boolean[]) RETURNS float8
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
-AS 'MODULE_PATHNAME', 'stepadv_step_ratio_or_null';
-COMMENT ON FUNCTION stepadv_internal.step_ratio_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS
-'step_ratio for the views of attach: NULL where that is an error';
-
-CREATE FUNCTION stepadv_internal.sequence_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
-	mask boolean[]) RETURNS float8
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
-AS 'MODULE_PATHNAME', 'stepadv_sequence_ratio_or_null';
-COMMENT ON FUNCTION stepadv_internal.sequence_ratio_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS
-'sequence_ratio for the views of attach: NULL where that is an error';
-
-CREATE FUNCTION stepadv_internal.approximate_kl_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
-	mask boolean[],
-	estimator text, clamp_log_ratio float8, clamp_estimate float8) RETURNS float8
+CREATE FUNCTION stepadv_internal.ratios_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
+	mask boolean[], OUT ratio float8, OUT sequence_ratio float8, OUT approximate_kl float8)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
-AS 'MODULE_PATHNAME', 'stepadv_approximate_kl_or_null';
-COMMENT ON FUNCTION stepadv_internal.approximate_kl_or_null(anycompatiblearray, anycompatiblearray, boolean[], text,
-	float8, float8) IS
-'approximate_kl for the views of attach: NULL where that is an error, but for an unknown estimator';
+AS 'MODULE_PATHNAME', 'stepadv_ratios_or_null';
+COMMENT ON FUNCTION stepadv_internal.ratios_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS
+'step_ratio, sequence_ratio and approximate_kl (k3) for the views of attach: NULL where these are an error';
 
 CREATE FUNCTION stepadv.clipped_objective(ratio float8, advantage float8, clip_low float8 DEFAULT 0.2,
 	clip_high float8 DEFAULT NULL, dual_clip float8 DEFAULT NULL) RETURNS float8

@@ -101,12 +101,6 @@ COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, integer[], 
 'for NULL; errors as for progress_fit over sparse features, and on a place beyond the features of a model of dense '
 'features';
 
-CREATE FUNCTION stepadv_internal.progress_predict_or_nan(model stepadv.progress_model, features real[]) RETURNS float8
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
-AS 'MODULE_PATHNAME', 'stepadv_progress_predict_or_nan';
-COMMENT ON FUNCTION stepadv_internal.progress_predict_or_nan(stepadv.progress_model, real[]) IS
-'progress_predict for the views of attach: NaN where that is an error';
-
 CREATE FUNCTION stepadv.progress_outcome(model stepadv.progress_model, contribution float8) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_outcome';
@@ -139,23 +133,13 @@ COMMENT ON COLUMN stepadv.progress_models.name IS 'what the option {"spa": {"mod
 COMMENT ON COLUMN stepadv.progress_models.model IS 'an estimator; views that use it follow when it is replaced';
 COMMENT ON COLUMN stepadv.progress_models.fitted_at IS 'when it was put here';
 
-CREATE FUNCTION stepadv_internal.user_model(name text) RETURNS stepadv.progress_model
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	model stepadv.progress_model;
-BEGIN
-	SELECT (m.model).* INTO model FROM stepadv.progress_models m WHERE m.name = user_model.name;
-	IF NOT FOUND THEN
-		RAISE EXCEPTION 'there is no progress model %', quote_literal(user_model.name)
-			USING ERRCODE = 'undefined_object', HINT = 'Models are rows of the table progress_models.';
-	END IF;
-	RETURN model;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.user_model(text) IS
-'the model of that name in progress_models, for the view _spa; error if there is none; NULL for NULL';
+-- For the view _spa, which nobody vouches for: the model that it names may be gone, and rows may not fit it.
+CREATE FUNCTION stepadv_internal.progress_predict_or_nan(model stepadv.progress_model, features real[], name text)
+RETURNS float8
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 20
+AS 'MODULE_PATHNAME', 'stepadv_progress_predict_or_nan';
+COMMENT ON FUNCTION stepadv_internal.progress_predict_or_nan(stepadv.progress_model, real[], text) IS
+'progress_predict for the view _spa: NaN where that is an error; error where there is no model, with its name';
 
 -- Rewards
 

@@ -1,7 +1,7 @@
 -- What attach made goes, with what maintain keeps of it.
 
 -- In one command each, as they read each other.
-CREATE FUNCTION stepadv_internal.end_attachment_as_owner(attachment regclass, cascade boolean) RETURNS integer
+CREATE FUNCTION stepadv_internal.end_attachment(attachment regclass, cascade boolean) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET lock_timeout = '10s'
 AS $$
@@ -31,13 +31,8 @@ EXCEPTION WHEN dependent_objects_still_exist OR lock_not_available THEN
 		views || adapters || attachment || stepadv_internal.kept_relations(a));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.end_attachment_as_owner(regclass, boolean) IS
-'part of detach, as the owner of the attachment';
-
-CREATE FUNCTION stepadv_internal.end_attachment(attachment regclass, cascade boolean) RETURNS integer
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv_internal.end_attachment(regclass, boolean) IS
-'part of detach: becomes the owner of the attachment for it';
+'part of detach, for the owner of the attachment';
 
 CREATE FUNCTION stepadv_internal.detach(source regclass, prefix text, cascade boolean)
 RETURNS integer
@@ -48,8 +43,11 @@ BEGIN
 	IF detach.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	RETURN (SELECT coalesce(sum(stepadv_internal.end_attachment(k.attachment, coalesce(detach.cascade, false))), 0)
+	RETURN (SELECT coalesce(sum(n.views), 0)
 		FROM stepadv_internal.own_attachments(detach.source, detach.prefix) k
+		CROSS JOIN LATERAL stepadv_internal.run(k.attachment, format('SELECT '
+			'stepadv_internal.end_attachment(%L::regclass, %L::boolean)', k.attachment::oid,
+			coalesce(detach.cascade, false))) n(views integer)
 		-- What is dropped is named itself, not by a table below it.
 		WHERE k.source = detach.source);
 END

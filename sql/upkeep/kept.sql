@@ -61,11 +61,6 @@ COMMENT ON FUNCTION stepadv_internal.watched_tables(regclass[], integer) IS
 'the tables below views (base), each with its partitions or children and its parents: the numbers of their columns '
 'that are the group''s (0: cannot be told) and of those that are read (NULL: all)';
 
-CREATE FUNCTION stepadv_internal.has_group_index(relation regclass, keys smallint[]) RETURNS boolean
-LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_has_group_index';
-COMMENT ON FUNCTION stepadv_internal.has_group_index(regclass, smallint[]) IS
-'whether an index of a table begins with these columns, in any order';
-
 -- Who made a row and when is not known: src/upkeep/transactions.c.
 CREATE FUNCTION stepadv_internal.oldest_transaction() RETURNS timestamptz
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stepadv_oldest_transaction';

@@ -68,24 +68,16 @@ BEGIN
 	EXECUTE format('CREATE %sTABLE %s WITH (toast_tuple_target = 8160) AS %s WITH NO DATA; '
 		'COMMENT ON TABLE %2$s IS %4$L',
 		CASE persistence WHEN 'u' THEN 'UNLOGGED ' END, name, query, comment);
+	-- Who may read all that a value is folded from may read the value, as long as they may.
+	IF suffix IN ('_folded', '_digests') THEN
+		EXECUTE format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY; GRANT SELECT ON %1$s TO PUBLIC; CREATE POLICY '
+			'readers ON %1$s FOR SELECT TO PUBLIC USING (stepadv_internal.may_read_kept(%2$L::regclass))', name, fresh);
+	END IF;
 	RETURN name::regclass;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.create_kept(stepadv_internal.attached, regclass, text, text, text) IS
 'part of maintain: a table, empty, for what a query gives of the groups that a view folds';
-
--- Who may read all that a value is folded from may read the value, as long as they may.
-CREATE FUNCTION stepadv_internal.let_readers(kept regclass, fresh regclass) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	EXECUTE format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY; GRANT SELECT ON %1$s TO PUBLIC; CREATE POLICY readers '
-		'ON %1$s FOR SELECT TO PUBLIC USING (stepadv_internal.may_read_kept(%2$L::regclass))', kept, fresh);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.let_readers(regclass, regclass) IS
-'part of maintain: lets those read a kept table who may read what it is folded from';
 
 -- An error if a name is taken, or too long.
 CREATE FUNCTION stepadv_internal.refuse_names(schema text, prefix text) RETURNS void
@@ -150,7 +142,6 @@ BEGIN
 	EXECUTE format('ALTER TABLE %1$s ADD CONSTRAINT %2$I PRIMARY KEY (%3$s), ALTER rollouts SET STORAGE EXTERNAL; '
 		'COMMENT ON COLUMN %1$s.%4$I IS ''when the group was last folded''', folded, (a).prefix || '_folded_pkey',
 		stepadv_internal.list(keys, '%1$I'::text, ', '::text), refreshed_at);
-	PERFORM stepadv_internal.let_readers(folded, fresh);
 	IF make_kept.how = 'refresh' THEN
 		changed := stepadv_internal.create_kept(a, fresh, '_changed'::text, format('SELECT %s FROM %s f', list, fresh),
 			'groups of ' || (a).source || ' that wait to be folded again; NULL: all');
@@ -173,34 +164,6 @@ COMMENT ON FUNCTION stepadv_internal.make_kept(regclass, text, text, interval) I
 
 -- ---- Digests
 
--- The queries of what is kept: made of the rows, and of the kept groups.
-CREATE FUNCTION stepadv_internal.kept_digest_queries(a stepadv_internal.attached, parts text[], OUT fresh text,
-	OUT made text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	methods CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m
-		WHERE m.method = ANY ((a).view_kinds) ORDER BY m.number);
-	names text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
-	not_kept stepadv_internal.attached := a;
-	list text;
-	name text;
-BEGIN
-	FOREACH name IN ARRAY coalesce(stepadv_internal.division_names(a), '{}') || 'digest'::text LOOP
-		names := names || stepadv_internal.free_name(names, name, 'kept_'::text);
-	END LOOP;
-	list := stepadv_internal.list(names, '%1$I'::text, ', '::text);
-	not_kept.folded := NULL;
-	fresh := format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(not_kept, methods, parts), list);
-	-- What keeps them reads it, and what compares them.
-	made := format('SELECT q.* FROM (%s) q(%s)', replace(stepadv_internal.digest_query(a, methods, parts),
-		' WHERE ' || stepadv_internal.kept_condition((a).fresh), ''), list);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.kept_digest_queries(stepadv_internal.attached, text[]) IS
-'part of maintain: the queries of the digests, made of the rows, and of the kept groups';
-
 -- Only where there are views that read them.  Where calls and measures are in a table whose changes cannot be seen,
 -- these are computed when they are read.
 CREATE FUNCTION stepadv_internal.make_kept_digests(attachment regclass) RETURNS void
@@ -213,7 +176,12 @@ DECLARE
 	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.oid = make_kept_digests.attachment);
 	parts text[] := '{counts,methods,calls,measures,horizons}';
-	queries record;
+	methods stepadv_internal.made_method[];
+	names text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
+	name text;
+	list text;
+	of_rows stepadv_internal.attached := a;		-- as if no groups were kept
+	of_groups stepadv_internal.attached := a;	-- by who keeps and compares digests, who may read the groups
 	fresh regclass;
 	made regclass;
 	digests regclass;
@@ -225,16 +193,26 @@ BEGIN
 	THEN
 		RETURN;
 	END IF;
+	methods := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m WHERE m.method = ANY ((a).view_kinds)
+		ORDER BY m.number);
+	FOREACH name IN ARRAY ARRAY(SELECT d.name FROM stepadv_internal.divisions(a) d WHERE NOT d.stands ORDER BY d.i)
+		|| 'digest'::text LOOP
+		names := names || stepadv_internal.free_name(names, name, 'kept_'::text);
+	END LOOP;
+	list := stepadv_internal.list(names, '%1$I'::text, ', '::text);
+	of_rows.folded := NULL;
+	of_groups.fresh := NULL;
 	FOR i IN 1..2 LOOP
-		queries := stepadv_internal.kept_digest_queries(a, parts);
-		fresh := stepadv_internal.create_view(schema, (a).prefix || '_fresh_digests', queries.fresh,
+		fresh := stepadv_internal.create_view(schema, (a).prefix || '_fresh_digests',
+			format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(of_rows, methods, parts), list),
 			format('the digests of the groups of %s, made when asked', (a).source));
 		EXIT WHEN i = 2 OR (stepadv_internal.refusal(a, ARRAY[fresh], by_triggers)).message IS NULL
 			OR (stepadv_internal.refusal(a, ARRAY[(a).fresh], by_triggers)).message IS NOT NULL;
 		EXECUTE format('DROP VIEW %s', stepadv_internal.relation_name(fresh));
 		parts := '{counts,methods,horizons}';
 	END LOOP;
-	made := stepadv_internal.create_view(schema, (a).prefix || '_made_digests', queries.made,
+	made := stepadv_internal.create_view(schema, (a).prefix || '_made_digests',
+		format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(of_groups, methods, parts), list),
 		format('the digests of the groups of %s, made of the kept groups', (a).source));
 	digests := stepadv_internal.create_kept(a, fresh, '_digests'::text, format('SELECT f.* FROM %s f', fresh),
 		format('digests of the groups of %s, kept by maintain; do not write to it. No digest: one of the '
@@ -244,7 +222,6 @@ BEGIN
 	-- Groups whose digest is made when it is read are few, and looked for by every reader.
 	EXECUTE format('CREATE INDEX ON %1$s (%2$s); CREATE INDEX ON %1$s (%2$s) WHERE %3$I IS NULL; ALTER TABLE %1$s '
 		'ALTER %3$I SET STORAGE EXTERNAL', digests, keys, digest);
-	PERFORM stepadv_internal.let_readers(digests, fresh);
 	EXECUTE format('UPDATE %s SET fresh_digests = $1, made_digests = $2, digests = $3, digest_parts = $4',
 		stepadv_internal.relation_name(attachment)) USING fresh, made, digests, parts;
 END

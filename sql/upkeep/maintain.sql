@@ -126,7 +126,8 @@ BEGIN
 		SELECT FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_digests], a.n_group_columns) w
 		JOIN pg_class c ON c.oid = w.relation
 		WHERE w.relation = w.base AND c.relkind <> 'f' AND 0 <> ALL (w.keys)
-			AND NOT stepadv_internal.has_group_index(w.base, w.keys))
+			AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = w.base AND i.indisvalid AND i.indpred IS NULL
+				AND w.keys <@ (i.indkey::smallint[])[0:cardinality(w.keys) - 1]))
 	THEN
 		RAISE WARNING 'a table below % has no index that begins with the columns of the group', maintain.source
 			USING DETAIL = 'To fold one group, all of it is read.', HINT = 'Make the index.';
@@ -147,7 +148,7 @@ COMMENT ON FUNCTION stepadv.maintain(regclass, text, text, text, interval) IS
 
 -- ---- End
 
-CREATE FUNCTION stepadv_internal.end_kept_as_owner(attachment regclass, cascade boolean) RETURNS void
+CREATE FUNCTION stepadv_internal.end_kept(attachment regclass, cascade boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
 AS $$
@@ -163,15 +164,10 @@ EXCEPTION WHEN dependent_objects_still_exist OR lock_not_available THEN
 			|| ARRAY(SELECT t.relation FROM stepadv_internal.kept_triggers(attachment) t));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.end_kept_as_owner(regclass, boolean) IS
-'part of unmaintain, as the owner of the attachment';
-
-CREATE FUNCTION stepadv_internal.end_kept(attachment regclass, cascade boolean) RETURNS void
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv_internal.end_kept(regclass, boolean) IS
-'part of unmaintain: becomes the owner of the attachment for it';
+'part of unmaintain, for the owner of the attachment';
 
-CREATE FUNCTION stepadv.unmaintain(source regclass, prefix text DEFAULT NULL, cascade boolean DEFAULT false)
+CREATE FUNCTION stepadv_internal.unmaintain(source regclass, prefix text, cascade boolean)
 RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -182,11 +178,18 @@ DECLARE
 BEGIN
 	PERFORM stepadv_internal.must_write('unmaintain'::text);
 	FOREACH attachment IN ARRAY kept LOOP
-		PERFORM stepadv_internal.end_kept(attachment, coalesce(unmaintain.cascade, false));
+		PERFORM FROM stepadv_internal.run(attachment, format('SELECT true FROM stepadv_internal.end_kept(%L::regclass, '
+			'%L::boolean)', attachment::oid, coalesce(unmaintain.cascade, false))) n(is_done boolean);
 	END LOOP;
 	RETURN cardinality(kept);
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.unmaintain(regclass, text, boolean) IS
+'what unmaintain does';
+
+CREATE FUNCTION stepadv.unmaintain(source regclass, prefix text DEFAULT NULL, cascade boolean DEFAULT false)
+RETURNS integer
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.unmaintain(regclass, text, boolean) IS
 'reverses maintain for the source (with the prefix, if given): the views of attach fold again; kept tables and '
 'triggers are dropped, with dependent objects if cascade, else these are an error; returns the number of '
@@ -194,15 +197,26 @@ COMMENT ON FUNCTION stepadv.unmaintain(regclass, text, boolean) IS
 
 -- ---- Again
 
--- Which of the groups that wait is the one that cannot be folded: an error like the one there was, with the group.
-CREATE FUNCTION stepadv_internal.blame_group(attachment regclass) RETURNS void
+-- Where a group cannot be folded the error is one like that which there was, with the group.
+CREATE FUNCTION stepadv_internal.refresh_kept(attachment regclass, everything boolean) RETURNS bigint
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
+	a stepadv_internal.attached;
 	waiting record;
 	hint text;
 BEGIN
+	RETURN stepadv_internal.bring_up(refresh_kept.attachment, everything);
+EXCEPTION WHEN data_exception OR cardinality_violation THEN
+	a := stepadv_internal.known(refresh_kept.attachment);
+	IF (a).changed IS NULL THEN
+		RAISE;
+	END IF;
+	-- The list of those that were found went with the rest.
+	IF (a).watermark IS NOT NULL THEN
+		PERFORM stepadv_internal.find_changed(refresh_kept.attachment);
+	END IF;
 	FOR waiting IN EXECUTE stepadv_internal.kept_text(attachment,
 		'SELECT DISTINCT ROW({w.*}, NULL)::{F}::text AS key, jsonb_build_object({w:w}) AS shown FROM {W} w')
 	LOOP
@@ -218,40 +232,14 @@ BEGIN
 			RAISE EXCEPTION 'group %: %', waiting.shown, SQLERRM USING ERRCODE = SQLSTATE, HINT = hint;
 		END;
 	END LOOP;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.blame_group(regclass) IS 'part of refresh: names the group that cannot be folded';
-
-CREATE FUNCTION stepadv_internal.refresh_kept_as_owner(attachment regclass, everything boolean) RETURNS bigint
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-AS $$
-DECLARE
-	a stepadv_internal.attached;
-BEGIN
-	RETURN stepadv_internal.bring_up(refresh_kept_as_owner.attachment, everything);
-EXCEPTION WHEN data_exception OR cardinality_violation THEN
-	a := stepadv_internal.known(refresh_kept_as_owner.attachment);
-	IF (a).changed IS NOT NULL THEN
-		-- The list of those that were found went with the rest.
-		IF (a).watermark IS NOT NULL THEN
-			PERFORM stepadv_internal.find_changed(refresh_kept_as_owner.attachment);
-		END IF;
-		PERFORM stepadv_internal.blame_group(refresh_kept_as_owner.attachment);
-	END IF;
 	RAISE;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.refresh_kept_as_owner(regclass, boolean) IS
-'part of refresh, as the owner of the attachment';
-
-CREATE FUNCTION stepadv_internal.refresh_kept(attachment regclass, everything boolean) RETURNS bigint
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv_internal.refresh_kept(regclass, boolean) IS
-'part of refresh: becomes the owner of the attachment for it';
+'part of refresh, for the owner of the attachment';
 
-CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false)
-	RETURNS bigint
+CREATE FUNCTION stepadv_internal.refresh(source regclass, prefix text, everything boolean)
+RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -261,11 +249,19 @@ DECLARE
 BEGIN
 	PERFORM stepadv_internal.must_write('refresh'::text);
 	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix, false) LOOP
-		total := total + stepadv_internal.refresh_kept(attachment, coalesce(refresh.everything, false));
+		SELECT total + r.n INTO total
+		FROM stepadv_internal.run(attachment, format('SELECT stepadv_internal.refresh_kept(%L::regclass, %L::boolean)',
+			attachment::oid, coalesce(refresh.everything, false))) r(n bigint);
 	END LOOP;
 	RETURN total;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.refresh(regclass, text, boolean) IS
+'what refresh does';
+
+CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false)
+RETURNS bigint
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.refresh(regclass, text, boolean) IS
 'folds the groups of a maintained source that changed since the last refresh; everything: folds all groups, also if '
 'changes were not seen, and creates triggers for new partitions; returns the number of groups';

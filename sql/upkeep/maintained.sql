@@ -48,34 +48,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.problems_of_kept(stepadv_internal.attached) IS
 'part of maintained and check_maintained: what keeps changes of the tables below from being seen';
 
--- What reads kept groups may be there when what they are made of is gone: a source that was dropped with
--- CASCADE, or a table that Citus made anew, and its views with it.  Another role's row is not read.
-CREATE FUNCTION stepadv_internal.lost_groups() RETURNS SETOF stepadv.attachment
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	lost regclass;
-	a stepadv.attachment;
-BEGIN
-	FOR lost IN
-		SELECT c.oid FROM pg_class c
-		WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r' AND NOT c.relrowsecurity
-			AND stepadv_internal.owns(c.oid::regclass, false)
-			AND (stepadv_internal.known(c.oid::regclass)).attachment IS NULL ORDER BY c.oid::regclass::text
-	LOOP
-		EXECUTE format('SELECT * FROM ONLY %s LIMIT 1', stepadv_internal.relation_name(lost)) INTO a;
-		IF a.kept IS NOT NULL AND EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (a.views) AND c.relkind = 'v') THEN
-			a.rows := lost;
-			RETURN NEXT a;
-		END IF;
-	END LOOP;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.lost_groups() IS
-'part of maintained: groups of the current user that are still read, though what they were folded of is gone; rows: '
-'the attachment';
-
 -- One by one: what one owner has made of theirs is no error for the others.
 CREATE FUNCTION stepadv.maintained()
 RETURNS TABLE (source regclass, prefix text, how text, as_of timestamptz, age interval, problem text)
@@ -84,6 +56,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	a stepadv_internal.attached;
+	lost stepadv.attachment;
+	relation text;
 BEGIN
 	FOR a IN
 		SELECT * FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k WHERE k.kept IS NOT NULL
@@ -103,11 +77,25 @@ BEGIN
 		age := clock_timestamp() - as_of;
 		RETURN NEXT;
 	END LOOP;
-	RETURN QUERY SELECT NULL::regclass, l.prefix, l.kept, q.as_of, clock_timestamp() - q.as_of,
-		format('groups of %s are no longer kept: their source is gone, or was made anew',
-			stepadv_internal.relation_name(l.rows))
-	FROM stepadv_internal.lost_groups() l
-	CROSS JOIN LATERAL (SELECT CASE WHEN l.kept <> 'triggers' THEN l.as_of END) q(as_of);
+	-- What reads kept groups may be there when what they are made of is gone: a source that was dropped with
+	-- CASCADE, or a table that Citus made anew, and its views with it.  Another role's row is not read.
+	FOR relation IN
+		SELECT stepadv_internal.relation_name(c.oid::regclass) FROM pg_class c
+		WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r' AND NOT c.relrowsecurity
+			AND stepadv_internal.owns(c.oid::regclass, false)
+			AND (stepadv_internal.known(c.oid::regclass)).attachment IS NULL ORDER BY c.oid::regclass::text
+	LOOP
+		EXECUTE format('SELECT * FROM ONLY %s LIMIT 1', relation) INTO lost;
+		CONTINUE WHEN lost.kept IS NULL OR NOT EXISTS (SELECT FROM pg_class c
+			WHERE c.oid = ANY (lost.views) AND c.relkind = 'v');
+		source := NULL;
+		prefix := lost.prefix;
+		how := lost.kept;
+		as_of := CASE WHEN lost.kept <> 'triggers' THEN lost.as_of END;
+		age := clock_timestamp() - as_of;
+		problem := format('groups of %s are no longer kept: their source is gone, or was made anew', relation);
+		RETURN NEXT;
+	END LOOP;
 END
 $$;
 COMMENT ON FUNCTION stepadv.maintained() IS
@@ -119,10 +107,10 @@ COMMENT ON FUNCTION stepadv.maintained() IS
 
 -- In one snapshot.  Groups that wait for refresh are as they should be; of those whose digest is made when it is
 -- read nothing is kept that could be wrong, and to look would be an error.
-CREATE FUNCTION stepadv_internal.check_kept_as_owner(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+CREATE FUNCTION stepadv_internal.check_kept(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
-AS $check_kept_as_owner$
+AS $check_kept$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	waits CONSTANT text := CASE WHEN (a).changed IS NULL THEN 'false'
@@ -157,17 +145,12 @@ BEGIN
 EXCEPTION WHEN insufficient_privilege OR data_exception THEN
 	RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared: %s', SQLERRM);
 END
-$check_kept_as_owner$;
-COMMENT ON FUNCTION stepadv_internal.check_kept_as_owner(regclass) IS
-'part of check_maintained, as the owner of the attachment';
-
-CREATE FUNCTION stepadv_internal.check_kept(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
-LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+$check_kept$;
 COMMENT ON FUNCTION stepadv_internal.check_kept(regclass) IS
-'part of check_maintained: becomes the owner of the attachment for it';
+'part of check_maintained, for the owner of the attachment';
 
-CREATE FUNCTION stepadv.check_maintained(source regclass, prefix text DEFAULT NULL)
-	RETURNS TABLE ("group" jsonb, problem text)
+CREATE FUNCTION stepadv_internal.check_maintained(source regclass, prefix text)
+RETURNS TABLE ("group" jsonb, problem text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -176,10 +159,17 @@ DECLARE
 BEGIN
 	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(check_maintained.source, check_maintained.prefix,
 		false) LOOP
-		RETURN QUERY SELECT * FROM stepadv_internal.check_kept(attachment);
+		RETURN QUERY SELECT * FROM stepadv_internal.run(attachment, format('SELECT * FROM '
+			'stepadv_internal.check_kept(%L::regclass)', attachment::oid)) c("group" jsonb, problem text);
 	END LOOP;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.check_maintained(regclass, text) IS
+'what check_maintained does';
+
+CREATE FUNCTION stepadv.check_maintained(source regclass, prefix text DEFAULT NULL)
+RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.check_maintained(regclass, text) IS
 'compares kept groups and digests of a source with a fresh fold: a row per group that differs (with a watermark also '
 'since the last refresh), is missing or has no rows, and (group NULL) per table whose changes are not seen, or that '

@@ -31,23 +31,14 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.relations_read(stepadv_internal.attached) IS
 'part of maintain: the relations below the views of an attachment that it did not make';
 
--- The columns of the group by the source's names, which every relation that is read must have.
-CREATE FUNCTION stepadv_internal.group_names_of_source(a stepadv_internal.attached) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT ARRAY(SELECT c.column_name FROM stepadv_internal.view_columns((a).rows) c
-		WHERE c.number <= (a).n_group_columns AND c.relation = (a).source ORDER BY c.number)
-$$;
-COMMENT ON FUNCTION stepadv_internal.group_names_of_source(stepadv_internal.attached) IS
-'part of maintain: the columns of the source that are the group''s';
-
+-- The columns of the group by the source's names must be in every relation that is read.
 CREATE FUNCTION stepadv_internal.refuse_watermark(a stepadv_internal.attached, watermark text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	names CONSTANT text[] := stepadv_internal.group_names_of_source(a);
+	names CONSTANT text[] := ARRAY(SELECT c.column_name FROM stepadv_internal.view_columns((a).rows) c
+		WHERE c.number <= (a).n_group_columns AND c.relation = (a).source ORDER BY c.number);
 	r record;
 BEGIN
 	IF cardinality(names) IS DISTINCT FROM (a).n_group_columns THEN
@@ -73,30 +64,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_watermark(stepadv_internal.attached, text) IS
 'part of maintain and refresh: error if a relation that is read has not the columns that tell what changed';
 
--- How many rows the groups of a relation have, and which groups have newer ones.
-CREATE FUNCTION stepadv_internal.rows_queries(a stepadv_internal.attached, relation regclass, OUT counted text,
-	OUT newer text)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('SELECT %s, count(*) AS n FROM %s r WHERE %s GROUP BY %s', k.keys, n.name, k.are_known,
-			stepadv_internal.list(k.numbers, '%1$s'::text, ', '::text)),
-		format('SELECT %s FROM %s r WHERE (r.%I >= %L::timestamptz%s) AND %s', k.keys, n.name, (a).watermark,
-			coalesce((a).seen_until, '-infinity')::text,
-			(SELECT format(' OR r.%I IS NULL', w.attname) FROM pg_attribute w WHERE w.attrelid = rows_queries.relation
-				AND w.attname = (a).watermark AND NOT w.attnotnull), k.are_known)
-	FROM stepadv_internal.relation_name(rows_queries.relation) n(name) CROSS JOIN (
-		SELECT string_agg(format('r.%I::%s AS k%s', c.name, format_type(g.atttypid, g.atttypmod), c.i),
-				', ' ORDER BY c.i) AS keys,
-			string_agg(format('r.%I IS DISTINCT FROM NULL', c.name), ' AND ') AS are_known,
-			array_agg(c.i::text ORDER BY c.i) AS numbers
-		FROM unnest(stepadv_internal.group_names_of_source(a)) WITH ORDINALITY c(name, i)
-		JOIN pg_attribute g ON g.attrelid = (a).folded AND g.attnum = c.i) k
-$$;
-COMMENT ON FUNCTION stepadv_internal.rows_queries(stepadv_internal.attached, regclass) IS
-'part of refresh: the queries of the groups of a relation with their numbers of rows, and of those with rows that the '
-'watermark says to be new, or says nothing of';
-
+-- The groups of each relation with their numbers of rows, and those with rows that the watermark says to be new, or
+-- says nothing of.
 CREATE FUNCTION stepadv_internal.find_changed(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, YMD'
@@ -105,9 +74,22 @@ DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	q record;
 BEGIN
-	SELECT string_agg(r.counted, ' UNION ALL ') AS counted, string_agg(r.newer, ' UNION ') AS newer INTO q
+	SELECT string_agg(format('SELECT %s, count(*) AS n FROM %s r WHERE %s GROUP BY %s', k.keys, n.name, k.are_known,
+			stepadv_internal.list(k.numbers, '%1$s'::text, ', '::text)), ' UNION ALL ') AS counted,
+		string_agg(format('SELECT %s FROM %s r WHERE (r.%I >= %L::timestamptz%s) AND %s', k.keys, n.name, (a).watermark,
+			coalesce((a).seen_until, '-infinity')::text,
+			(SELECT format(' OR r.%I IS NULL', w.attname) FROM pg_attribute w WHERE w.attrelid = b.relation
+				AND w.attname = (a).watermark AND NOT w.attnotnull), k.are_known), ' UNION ') AS newer INTO q
 	FROM stepadv_internal.relations_read(a) b(relation)
-	CROSS JOIN LATERAL stepadv_internal.rows_queries(a, b.relation) r;
+	CROSS JOIN LATERAL stepadv_internal.relation_name(b.relation) n(name)
+	CROSS JOIN (
+		SELECT string_agg(format('r.%I::%s AS k%s', c.column_name, format_type(g.atttypid, g.atttypmod), c.number),
+				', ' ORDER BY c.number) AS keys,
+			string_agg(format('r.%I IS DISTINCT FROM NULL', c.column_name), ' AND ') AS are_known,
+			array_agg(c.number::text ORDER BY c.number) AS numbers
+		FROM stepadv_internal.view_columns((a).rows) c
+		JOIN pg_attribute g ON g.attrelid = (a).folded AND g.attnum = c.number
+		WHERE c.number <= (a).n_group_columns AND c.relation = (a).source) k;
 	EXECUTE replace(replace(stepadv_internal.kept_text(attachment, $$
 		WITH counted({g*}, n) AS MATERIALIZED (<counted>),
 			g AS MATERIALIZED (SELECT {g.*}, sum(g.n)::bigint AS n_rows FROM counted g GROUP BY {g.*}),

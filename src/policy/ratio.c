@@ -17,6 +17,9 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
+#include "funcapi.h"
+
 #include "parameters.h"
 #include "policy/logprobs.h"
 #include "sum.h"
@@ -24,9 +27,7 @@
 PG_FUNCTION_INFO_V1(stepadv_step_ratio);
 PG_FUNCTION_INFO_V1(stepadv_sequence_ratio);
 PG_FUNCTION_INFO_V1(stepadv_approximate_kl);
-PG_FUNCTION_INFO_V1(stepadv_step_ratio_or_null);
-PG_FUNCTION_INFO_V1(stepadv_sequence_ratio_or_null);
-PG_FUNCTION_INFO_V1(stepadv_approximate_kl_or_null);
+PG_FUNCTION_INFO_V1(stepadv_ratios_or_null);
 
 static double
 sum_log_ratios(LogRatios *ratios)
@@ -44,43 +45,29 @@ mean_of_tokens(double sum, const LogRatios *ratios)
 	return ratios->n_tokens == 0 ? 0 : sum / ratios->n_tokens;
 }
 
-/* exp of the mean, or the sum, of the log-ratios; forgiving: NULL for what is an error. */
+/* exp of the mean, or the sum, of the log-ratios. */
 static Datum
-ratio_of_tokens(FunctionCallInfo fcinfo, bool forgiving, bool of_mean)
+ratio_of_tokens(FunctionCallInfo fcinfo, bool of_mean)
 {
 	LogRatios	ratios;
 	double		sum;
 
-	if (!log_ratios_open(fcinfo, forgiving, &ratios))
+	if (!log_ratios_open(fcinfo, false, &ratios))
 		PG_RETURN_NULL();
 	sum = sum_log_ratios(&ratios);
-	if (ratios.refused)
-		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(exp(of_mean ? mean_of_tokens(sum, &ratios) : sum));
 }
 
 Datum
 stepadv_step_ratio(PG_FUNCTION_ARGS)
 {
-	return ratio_of_tokens(fcinfo, false, true);
-}
-
-Datum
-stepadv_step_ratio_or_null(PG_FUNCTION_ARGS)
-{
-	return ratio_of_tokens(fcinfo, true, true);
+	return ratio_of_tokens(fcinfo, true);
 }
 
 Datum
 stepadv_sequence_ratio(PG_FUNCTION_ARGS)
 {
-	return ratio_of_tokens(fcinfo, false, false);
-}
-
-Datum
-stepadv_sequence_ratio_or_null(PG_FUNCTION_ARGS)
-{
-	return ratio_of_tokens(fcinfo, true, false);
+	return ratio_of_tokens(fcinfo, false);
 }
 
 static const Parameter kl_parameters[] = {
@@ -116,32 +103,52 @@ clamp(double x, const ParameterValue *bound)
 	return bound->isnull ? x : Min(Max(x, -bound->number), bound->number);
 }
 
-static Datum
-kl_of_tokens(FunctionCallInfo fcinfo, bool forgiving)
+Datum
+stepadv_approximate_kl(PG_FUNCTION_ARGS)
 {
 	ParameterValue parameters[lengthof(kl_parameters)];
 	LogRatios	ratios;
 	Sum			sum = {0};
 
 	read_parameters(fcinfo, 3, kl_parameters, lengthof(kl_parameters), parameters);
-	if (!log_ratios_open(fcinfo, forgiving, &ratios))
+	if (!log_ratios_open(fcinfo, false, &ratios))
 		PG_RETURN_NULL();
 	while (log_ratios_next(&ratios))
 		for (int i = 0; i < ratios.n; i++)
 			sum_add(&sum, clamp(token_kl(parameters[0].choice, clamp(ratios.log_ratio[i], &parameters[1])), &parameters[2]));
-	if (ratios.refused)
-		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(mean_of_tokens(sum_value(&sum), &ratios));
 }
 
+/*
+ * All three of rows that nobody vouches for, with KL by k3: (step_ratio, sequence_ratio,
+ * approximate_kl), or NULL for what is an error or has a NULL array.
+ */
 Datum
-stepadv_approximate_kl(PG_FUNCTION_ARGS)
+stepadv_ratios_or_null(PG_FUNCTION_ARGS)
 {
-	return kl_of_tokens(fcinfo, false);
-}
+	LogRatios	ratios;
+	Sum			sum = {0};
+	Sum			divergence = {0};
+	double		mean;
+	Datum		values[3];
+	bool		nulls[3] = {false};
+	TupleDesc	desc;
 
-Datum
-stepadv_approximate_kl_or_null(PG_FUNCTION_ARGS)
-{
-	return kl_of_tokens(fcinfo, true);
+	if (!log_ratios_open(fcinfo, true, &ratios))
+		PG_RETURN_NULL();
+	while (log_ratios_next(&ratios))
+	{
+		sum_add(&sum, ratios.sum);
+		for (int i = 0; i < ratios.n; i++)
+			sum_add(&divergence, token_kl(KL_K3, ratios.log_ratio[i]));
+	}
+	if (ratios.refused)
+		PG_RETURN_NULL();
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != lengthof(values))
+		elog(ERROR, "ratios_or_null is not declared with three columns");
+	mean = mean_of_tokens(sum_value(&sum), &ratios);
+	values[0] = Float8GetDatum(exp(mean));
+	values[1] = Float8GetDatum(exp(sum_value(&sum)));
+	values[2] = Float8GetDatum(mean_of_tokens(sum_value(&divergence), &ratios));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

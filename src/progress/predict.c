@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "fmgr.h"
+#include "utils/builtins.h"
 
 #include "progress/features.h"
 #include "progress/kernels.h"
@@ -123,15 +124,28 @@ stepadv_progress_predict(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(contribution_of_array(model, PG_GETARG_ARRAYTYPE_P(1)));
 }
 
-/* The same for rows that nobody vouches for: NaN where that is an error.  Strict. */
+/*
+ * The same for rows that nobody vouches for: NaN where that is an error, NULL for NULL features.  Without
+ * a model the error says by which name, the third argument, none was found.
+ */
 Datum
 stepadv_progress_predict_or_nan(PG_FUNCTION_ARGS)
 {
-	const ProgressModel *model = progress_model_argument(fcinfo);
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	const ProgressModel *model;
+	ArrayType  *array;
 	Features	features;
 	double		contribution;
 
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("there is no progress model %s",
+						PG_ARGISNULL(2) ? "NULL" : quote_literal_cstr(text_to_cstring(PG_GETARG_TEXT_PP(2)))),
+				 errhint("Models are rows of the table progress_models.")));
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	model = progress_model_argument(fcinfo);
+	array = PG_GETARG_ARRAYTYPE_P(1);
 	if (model->place != NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != model->n)
 		PG_RETURN_FLOAT8(NAN);
 	features = features_open(array, NULL);

@@ -30,7 +30,6 @@
 #include "upkeep/watched.h"
 
 PG_FUNCTION_INFO_V1(stepadv_watched_tables);
-PG_FUNCTION_INFO_V1(stepadv_has_group_index);
 
 /* The parents of a relation, theirs, and so on: appended to a list. */
 static List *
@@ -224,29 +223,4 @@ stepadv_watched_tables(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(rows, ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc, values, isnull);
 	}
 	return (Datum) 0;
-}
-
-/* Of what is no table, or is gone, there is none. */
-static bool
-may_have_index(Oid relation)
-{
-	char		kind = get_rel_relkind(relation);
-
-	return kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_MATVIEW;
-}
-
-/* has_group_index(relation regclass, keys smallint[]) */
-Datum
-stepadv_has_group_index(PG_FUNCTION_ARGS)
-{
-	Datum	   *numbers;
-	bool	   *nulls;
-	int			n_keys;
-	AttrNumber *keys;
-
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT2OID, sizeof(int16), true, TYPALIGN_SHORT, &numbers, &nulls, &n_keys);
-	keys = palloc(sizeof(AttrNumber) * Max(n_keys, 1));
-	for (int i = 0; i < n_keys; i++)
-		keys[i] = nulls[i] ? InvalidAttrNumber : DatumGetInt16(numbers[i]);
-	PG_RETURN_BOOL(may_have_index(PG_GETARG_OID(0)) && has_group_index(PG_GETARG_OID(0), keys, n_keys));
 }

@@ -339,12 +339,19 @@ BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP lines := lines || line || E'\n'; END LOOP;
 	RETURN lines;
 END $$;
+-- Of a view nothing says that a step or a rollout has but one row there.
+CREATE VIEW att_plan_view AS SELECT id, grp, 't' || traj AS traj, n, st, act, rew, words FROM att_plan;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_plan_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"step_id": "id"}');
 SELECT name, plan ~ 'Seq Scan on att_plan' AS reads_everything, plan ~ 'Index Cond: .*grp' AS by_index, (SELECT count(*) FROM regexp_matches(plan, 'Scan (using \w+ )?on att_plan', 'g')) AS scans
 FROM (VALUES
 	('one group', pg_temp.plan('SELECT * FROM att_plan_rtmc WHERE grp = 77')),
 	('some groups', pg_temp.plan('SELECT * FROM att_plan_rtmc WHERE grp = ANY (''{77,78,79}'')')),
 	('subquery', pg_temp.plan('SELECT * FROM att_plan_rtmc WHERE grp = (SELECT max(grp) FROM att_int, LATERAL (SELECT 77 AS grp) x)')),
-	('no base column', pg_temp.plan('SELECT grp, rollout_id, step_no, step_id, advantage FROM att_plan_rtmc WHERE grp = 77'))) p(name, plan);
+	('no base column', pg_temp.plan('SELECT grp, rollout_id, step_no, step_id, advantage FROM att_plan_rtmc WHERE grp = 77')),
+	('all of a view, no base column', pg_temp.plan('SELECT sum(advantage) FROM att_plan_view_rtmc')),
+	('its rollouts, no id', pg_temp.plan('SELECT sum("return") FROM att_plan_view_rollouts'))) p(name, plan);
+SELECT stepadv.detach('att_plan_view') > 5 AS detached;
+DROP VIEW att_plan_view;
 -- Windows let it through, too.
 CREATE FUNCTION pg_temp.indexed(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN

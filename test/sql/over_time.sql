@@ -160,7 +160,7 @@ DECLARE
 	found text[] := '{}';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS off) ' || query LOOP
-		found := found || ARRAY(SELECT m[1] FROM regexp_matches(line, 'stepadv(?:_internal)?\.(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc|group_summary|rollouts|step_ratio_or_null|sequence_ratio_or_null)\(', 'g') m);
+		found := found || ARRAY(SELECT m[1] FROM regexp_matches(line, 'stepadv(?:_internal)?\.(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc|group_summary|rollouts|ratios_or_null)\(', 'g') m);
 	END LOOP;
 	RETURN (SELECT string_agg(DISTINCT f, ' ' ORDER BY f) FROM unnest(found) f);
 END $$;

@@ -208,7 +208,7 @@ my $before = ask($contribution);
 ask("SELECT count(*) FROM stepadv.add_views('whole', '{all}', 'whole')");
 isnt(ask($contribution), $before, 'a model that was replaced is that of the views once they are made anew');
 my $x = ask('SELECT x FROM step WHERE task = 7 AND r = 56 AND n = 1');
-is(ask($contribution), ask("SELECT stepadv.progress_predict(stepadv_internal.user_model('ridge'), '$x'::real[])"), 'then for every step');
+is(ask($contribution), ask("SELECT stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), '$x'::real[])"), 'then for every step');
 
 # What cannot be meant is said at once.
 ask("CREATE TABLE astray (task integer, host integer, r bigint, n integer, reward float8); SELECT create_distributed_table('astray', 'host', shard_count => 3)");

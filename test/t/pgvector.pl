@@ -27,12 +27,12 @@ $node->safe_psql('postgres', q{
 });
 foreach my $type ('e', 'h')
 {
-	is($node->safe_psql('postgres', "SELECT stepadv.progress_fit(r, $type\::real[], outcome, 0.1) ::text = stepadv_internal.user_model('ridge')::text FROM step"),
+	is($node->safe_psql('postgres', "SELECT stepadv.progress_fit(r, $type\::real[], outcome, 0.1) ::text = (SELECT model FROM stepadv.progress_models WHERE name = 'ridge')::text FROM step"),
 		't', "a fit on $type\::real[] is that on the real[]");
-	is($node->safe_psql('postgres', "SELECT count(*) FROM step WHERE stepadv.progress_predict((SELECT stepadv_internal.user_model('ridge')), $type\::real[]) <> stepadv.progress_predict((SELECT stepadv_internal.user_model('ridge')), x)"),
+	is($node->safe_psql('postgres', "SELECT count(*) FROM step WHERE stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), $type\::real[]) <> stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), x)"),
 		'0', "so is a prediction");
 	$node->safe_psql('postgres', qq{SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', reward => 'outcome', columns => '{"features": "$type"}', views => '{all}', prefix => '$type', options => '{"spa": {"model": "ridge"}}')});
-	is($node->safe_psql('postgres', "SELECT count(*), count(*) FILTER (WHERE contribution = stepadv.progress_predict(stepadv_internal.user_model('ridge'), x)) FROM ${type}_spa"),
+	is($node->safe_psql('postgres', "SELECT count(*), count(*) FILTER (WHERE contribution = stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), x)) FROM ${type}_spa"),
 		'150|150', "and the view _spa over it");
 }
 # So do states: clusters of embeddings, whatever they are stored as.
@@ -46,7 +46,7 @@ foreach my $type ('e', 'h')
 	is($node->safe_psql('postgres', "SELECT count(*), count(*) FILTER (WHERE a.rollouts::text = b.rollouts::text) FROM states_x_values a JOIN states_${type}_values b USING (task)"),
 		'11|11', "$type: states are those of the real[]");
 }
-is($node->safe_psql('postgres', "SELECT count(*) FROM step WHERE stepadv.progress_predict((SELECT stepadv_internal.user_model('ridge')), e) IS NULL"),
+is($node->safe_psql('postgres', "SELECT count(*) FROM step WHERE stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), e) IS NULL"),
 	'0', 'a vector needs no cast in writing');
 
 $node->stop;
