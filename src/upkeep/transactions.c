@@ -19,7 +19,8 @@ PG_FUNCTION_INFO_V1(stepadv_oldest_transaction);
 
 /*
  * oldest_transaction(): now, where none is running.  Sessions without track_activities
- * do not say, nor do transactions that are prepared.
+ * do not say, nor do transactions that are prepared.  Autovacuum writes no rows, and may
+ * take hours.
  */
 Datum
 stepadv_oldest_transaction(PG_FUNCTION_ARGS)
@@ -35,6 +36,7 @@ stepadv_oldest_transaction(PG_FUNCTION_ARGS)
 		LocalPgBackendStatus *local = local_backend_status(i);
 
 		if (local != NULL && local->backendStatus.st_databaseid == MyDatabaseId &&
+			local->backendStatus.st_backendType != B_AUTOVAC_WORKER &&
 			local->backendStatus.st_xact_start_timestamp != 0)
 			oldest = Min(oldest, local->backendStatus.st_xact_start_timestamp);
 	}
