@@ -53,6 +53,14 @@ AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
 	steps CONSTANT text := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
+	-- Whether ids of rollouts come from the table of rollouts.  Where the triggers of create_tables see to it, that has
+	-- the rollout of each step, and its id in a row, where the table of steps has it in many.
+	by_rollouts CONSTANT boolean := kind = 'rollout' OR kind = 'step' AND EXISTS (
+		SELECT FROM pg_trigger t
+		JOIN stepadv_internal.view_columns((a).shown) s ON s.relation = t.tgrelid AND s.name = 'stepadv_rollout_id'
+		JOIN stepadv_internal.view_columns((a).shown_rollouts) r ON r.relation = t.tgconstrrelid
+			AND r.name = 'stepadv_rollout_id'
+		WHERE t.tgfoid = 'stepadv_internal.check_rollout()'::regprocedure);
 	list text[] := '{}';
 	names text[] := results;
 	name text;
@@ -69,7 +77,7 @@ BEGIN
 	LOOP
 		IF kind = 'value' THEN
 			list := list || format('g.%I AS %I', stepadv_internal.value_name(a), name);
-		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.column_type((a).shown_rollouts,
+		ELSIF name = 'rollout_id' AND by_rollouts AND stepadv_internal.column_type((a).shown_rollouts,
 			'stepadv_rollout_id'::text) IS NOT NULL THEN
 			list := list || 'r.stepadv_rollout_id AS rollout_id'::text;
 			aliases := aliases || 'r'::text;

@@ -50,19 +50,6 @@ COMMENT ON FUNCTION stepadv_internal.fill_identities() IS
 'where that is other:…, which says nothing of the arguments), else signature_hash(action); what was given stays; '
 'what equals what would have been filled follows its text when an UPDATE changes that';
 
--- A step is of a rollout that there is, and goes with it.
-CREATE FUNCTION stepadv_internal.check_rollout() RETURNS trigger
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_check_rollout';
-COMMENT ON FUNCTION stepadv_internal.check_rollout() IS
-'part of create_tables, a constraint trigger AFTER INSERT OR UPDATE on steps FROM rollouts: the rollout of each step '
-'is there, and stays until the transaction ends; looked up once a statement';
-
-CREATE FUNCTION stepadv_internal.cascade_to_steps() RETURNS trigger
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_cascade_to_steps';
-COMMENT ON FUNCTION stepadv_internal.cascade_to_steps() IS
-'part of create_tables, a constraint trigger AFTER DELETE OR UPDATE on rollouts FROM steps: deletes the steps of a '
-'rollout with it, and renames theirs; AFTER TRUNCATE: error where steps would stay';
-
 CREATE FUNCTION stepadv.unique_state() RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_unique_state';
@@ -86,34 +73,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.table_columns() IS
 'part of create_tables: columns of its tables, and whether they can be the group''s';
-
--- What ties steps to rollouts; %1$I: the schema, %2$s: the group's columns.  A foreign
--- key looks a rollout up for each step, which costs more than to store the step.  Where
--- rows may move, to partitions and on shards, it is a foreign key; %3$s: what it does
--- where keys change, which Citus refuses.
-CREATE FUNCTION stepadv_internal.tie_ddl(by_trigger boolean) RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $ddl$
-	SELECT CASE WHEN by_trigger THEN $$
-		CREATE CONSTRAINT TRIGGER steps_rollout_fkey AFTER INSERT ON %1$I.steps FROM %1$I.rollouts
-			FOR EACH ROW EXECUTE FUNCTION stepadv_internal.check_rollout();
-		CREATE CONSTRAINT TRIGGER steps_moved_rollout_fkey AFTER UPDATE ON %1$I.steps FROM %1$I.rollouts
-			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s))
-				EXECUTE FUNCTION stepadv_internal.check_rollout();
-		CREATE CONSTRAINT TRIGGER stepadv_delete_steps AFTER DELETE ON %1$I.rollouts FROM %1$I.steps
-			FOR EACH ROW EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
-		CREATE CONSTRAINT TRIGGER stepadv_rename_steps AFTER UPDATE ON %1$I.rollouts FROM %1$I.steps
-			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s))
-				EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
-		CREATE TRIGGER stepadv_truncate_steps AFTER TRUNCATE ON %1$I.rollouts
-			FOR EACH STATEMENT EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
-		$$ ELSE $$
-		ALTER TABLE %1$I.steps ADD FOREIGN KEY (%2$s, rollout_id) REFERENCES %1$I.rollouts%3$s ON DELETE CASCADE;
-		$$ END
-$ddl$;
-COMMENT ON FUNCTION stepadv_internal.tie_ddl(boolean) IS
-'part of create_tables: what ties steps to rollouts, as a template for format()';
 
 -- The tables themselves; %1$I: the schema, %2$L: the sequence, %3$s: the group's
 -- columns with their types, %4$s: without, as they are in the keys, %5$s and %6$s: those
@@ -416,7 +375,25 @@ BEGIN
 			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
 			$q$, make_tables.schema, 'rollouts_p' || i, 'steps_p' || i, parts, i);
 	END LOOP;
-	EXECUTE format(stepadv_internal.tie_ddl(parts = 0 AND shards IS NULL), make_tables.schema,
+	-- What ties steps to rollouts; %2$s: the group's columns.  A foreign key looks a rollout up for each step, which
+	-- costs more than to store the step.  Where rows may move, to partitions and on shards, it is a foreign key;
+	-- %3$s: what it does where keys change, which Citus refuses.
+	EXECUTE format(CASE WHEN parts > 0 OR shards IS NOT NULL THEN
+		'ALTER TABLE %1$I.steps ADD FOREIGN KEY (%2$s, rollout_id) REFERENCES %1$I.rollouts%3$s ON DELETE CASCADE'
+		ELSE $q$
+		CREATE CONSTRAINT TRIGGER steps_rollout_fkey AFTER INSERT ON %1$I.steps FROM %1$I.rollouts
+			FOR EACH ROW EXECUTE FUNCTION stepadv_internal.check_rollout();
+		CREATE CONSTRAINT TRIGGER steps_moved_rollout_fkey AFTER UPDATE ON %1$I.steps FROM %1$I.rollouts
+			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s))
+				EXECUTE FUNCTION stepadv_internal.check_rollout();
+		CREATE CONSTRAINT TRIGGER stepadv_delete_steps AFTER DELETE ON %1$I.rollouts FROM %1$I.steps
+			FOR EACH ROW EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
+		CREATE CONSTRAINT TRIGGER stepadv_rename_steps AFTER UPDATE ON %1$I.rollouts FROM %1$I.steps
+			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s))
+				EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
+		CREATE TRIGGER stepadv_truncate_steps AFTER TRUNCATE ON %1$I.rollouts
+			FOR EACH STATEMENT EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
+		$q$ END, make_tables.schema,
 		stepadv_internal.list(ordered, '%1$I'::text, ', '::text),
 		CASE WHEN shards IS NULL THEN ' ON UPDATE CASCADE' ELSE '' END,
 		stepadv_internal.list(ordered, 'OLD.%1$I'::text, ', '::text), stepadv_internal.list(ordered, 'NEW.%1$I'::text,

@@ -129,3 +129,22 @@ row '`COPY` by itself, from a file, no index' copy_tokens "$(ratio copy_tokens c
 row 'four methods by themselves, summed up' tokens_four
 row 'with the ratio' tokens_ratio
 query 'SET client_min_messages = warning; DROP TABLE steps_plain, steps_tokens, batch_plain, batch_tokens CASCADE' >/dev/null
+
+# ---------- the client's module and the tables of create_tables
+if ! /usr/bin/python3 -c 'import psycopg' 2>/dev/null; then
+	echo '   rows of the Python client are left out: no python3-psycopg'
+	return
+fi
+heading "**The Python client** over the tables of \`create_tables\`, \`insert\` and \`advantages\` of the same methods, a batch of as many steps with observations and actions as texts; psycopg $(/usr/bin/python3 -c 'import psycopg; print(psycopg.__version__, psycopg.pq.__impl__)'):"
+for tokens in 0 64; do
+	query "SELECT count(*) FROM stepadv.create_tables('rl')" >/dev/null
+	PGOPTIONS=$client_settings PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/loop/client.py" "$top/client" "$rounds" "$tokens" $methods >"$work/client.out" || exit 2
+	sed 1d "$work/client.out" | awk '{ print $1 + $2, $0 }' >"$work/client.times"
+	for part in all:1 insert:2 advantages:3 server:4 client:5; do
+		store "client${tokens}_${part%:*}" "$(cut -d' ' -f"${part#*:}" "$work/client.times" | min_median)"
+	done
+	row "$([ "$tokens" = 0 ] && echo 'rollouts and steps in, advantages out' || echo "with two arrays of $tokens \`real\` in every step")" "client${tokens}_all" "$(verdict "${times_median[client${tokens}_all]}" '<=' "$([ "$tokens" = 0 ] && echo 60 || echo 150)"); the server has a processor for ${times_median[client${tokens}_server]} ms, the client for ${times_median[client${tokens}_client]}"
+	row '- `insert`' "client${tokens}_insert"
+	row '- `advantages`' "client${tokens}_advantages"
+	query 'SET client_min_messages = warning; DROP SCHEMA rl CASCADE' >/dev/null
+done

@@ -108,8 +108,9 @@ class TrainerTest(Case):
         with self.assertRaisesRegex(ValueError, r"no view t.steps_hgpo2: SELECT stepadv.add_views\('t.rollout_rows', '\{hgpo2\}'\)"):
             stepadv.advantages(self.connection, batch, ["hgpo2"])
         self.connection.execute("DELETE FROM t.steps")
-        with self.assertRaisesRegex(ValueError, "has 0 steps in t.steps_grpo, and 1 were inserted"):
-            stepadv.advantages(self.connection, batch, ["grpo"])
+        for methods, view in ((["grpo"], "grpo"), (["grpo", "rtmc"], "compare")):
+            with self.assertRaisesRegex(ValueError, f"has 0 steps in t.steps_{view}, and 1 were inserted"):
+                stepadv.advantages(self.connection, batch, methods)
 
     def test_transaction(self) -> None:
         """within a transaction nothing is committed, and the search_path stays"""
