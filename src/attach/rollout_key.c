@@ -17,7 +17,7 @@
  * Statements, locks and snapshots are those of the server's own foreign keys
  * (ri_triggers.c): what was committed before the lock was granted is seen, in REPEATABLE
  * READ what cannot be seen is an error.  They run as the owner of the table that they
- * read or change.  So both tables must have one owner: a trigger on a table of one's
+ * change.  So both tables must have one owner: a trigger on a table of one's
  * own leads to no table of somebody else.
  */
 #include "postgres.h"
@@ -37,6 +37,7 @@
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -53,7 +54,6 @@ PG_FUNCTION_INFO_V1(stepadv_cascade_to_steps);
 
 typedef enum Statement
 {
-	FIND_ROLLOUT,
 	DELETE_STEPS,
 	RENAME_STEPS,
 	FIND_STEP
@@ -73,6 +73,7 @@ typedef struct Seen
 typedef struct Tie
 {
 	Oid			rollouts;
+	Oid			rollouts_pkey;
 	Oid			steps;
 	int			n_columns;
 	AttrNumber	of_rollouts[INDEX_MAX_KEYS];
@@ -166,6 +167,7 @@ make_tie(const TriggerData *data, Oid other, bool of_steps, MemoryContext contex
 	tie->rollouts = RelationGetRelid(rollouts);
 	tie->steps = RelationGetRelid(steps);
 	tie->n_columns = primary_key(data, rollouts, tie->of_rollouts);
+	tie->rollouts_pkey = rollouts->rd_pkindex;
 	if (primary_key(data, steps, columns) <= tie->n_columns)
 		refuse_trigger(data, "The primary key of the steps must have that of the rollouts and a column more.");
 	memcpy(tie->of_steps, columns, sizeof(columns));
@@ -202,11 +204,6 @@ statement_text(const Tie *tie, Statement statement, Relation table)
 	initStringInfo(&text);
 	switch (statement)
 	{
-		case FIND_ROLLOUT:
-			appendStringInfo(&text, "SELECT 1 FROM ONLY %s x WHERE ", name);
-			append_columns(&text, table, tie->of_rollouts, tie->n_columns, 1, " AND ");
-			appendStringInfoString(&text, " FOR KEY SHARE OF x");
-			break;
 		case DELETE_STEPS:
 			appendStringInfo(&text, "DELETE FROM ONLY %s WHERE ", name);
 			append_columns(&text, table, tie->of_steps, tie->n_columns, 1, " AND ");
@@ -259,14 +256,14 @@ plan_of(const TriggerData *data, const Tie *tie, Statement statement, Relation t
 }
 
 /*
- * Run a statement as the owner of the table that it is about; how many rows.
+ * Run a statement over steps as the owner of the tables; how many rows.
  * Triggers that it fires wait for the end of the user's own statement.
  */
 static uint64
 run(const TriggerData *data, const Tie *tie, Statement statement, Datum *values)
 {
-	bool		finds = statement == FIND_ROLLOUT || statement == FIND_STEP;
-	Relation	table = table_open(statement == FIND_ROLLOUT ? tie->rollouts : tie->steps, finds ? RowShareLock : RowExclusiveLock);
+	bool		finds = statement == FIND_STEP;
+	Relation	table = table_open(tie->steps, finds ? RowShareLock : RowExclusiveLock);
 	Snapshot	snapshot = InvalidSnapshot;
 	Snapshot	crosscheck = InvalidSnapshot;
 	uint64		n;
@@ -281,7 +278,7 @@ run(const TriggerData *data, const Tie *tie, Statement statement, Datum *values)
 	SetUserIdAndSecContext(table->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
 	plan = plan_of(data, tie, statement, table);
 	/* Steps that others committed since this transaction began are to be seen: an error, not left behind. */
-	if (statement != FIND_ROLLOUT && IsolationUsesXactSnapshot())
+	if (IsolationUsesXactSnapshot())
 	{
 		CommandCounterIncrement();
 		snapshot = GetLatestSnapshot();
@@ -354,6 +351,51 @@ see(const Tie *tie, Seen *before, MemoryContext context)
 	return seen;
 }
 
+/*
+ * Whether there is the rollout, which is locked FOR KEY SHARE then, as SELECT … FOR KEY SHARE does it
+ * (nodeLockRows.c).  By the primary key, whatever the planner would think of a table that has grown since
+ * a statement was planned.
+ */
+static bool
+lock_rollout(const Tie *tie, const Datum *values)
+{
+	Relation	rollouts = table_open(tie->rollouts, RowShareLock);
+	TupleTableSlot *slot = table_slot_create(rollouts, NULL);
+	int			flags = TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS | (IsolationUsesXactSnapshot() ? 0 : TUPLE_LOCK_FLAG_FIND_LAST_VERSION);
+	TM_Result	result;
+	TM_FailureData changed;
+
+	do
+	{
+		ScanKeyData keys[INDEX_MAX_KEYS];
+		SysScanDesc scan;
+		HeapTuple	found;
+		Snapshot	snapshot;
+
+		for (int i = 0; i < tie->n_columns; i++)
+			ScanKeyEntryInitialize(&keys[i], 0, tie->of_rollouts[i], BTEqualStrategyNumber, InvalidOid,
+								   TupleDescAttr(RelationGetDescr(rollouts), tie->of_rollouts[i] - 1)->attcollation, F_TEXTEQ, values[i]);
+		/* Rollouts of the same statement are seen. */
+		CommandCounterIncrement();
+		snapshot = RegisterSnapshot(GetTransactionSnapshot());
+		scan = systable_beginscan(rollouts, tie->rollouts_pkey, true, snapshot, tie->n_columns, keys);
+		found = systable_getnext(scan);
+		changed.traversed = false;
+		result = found == NULL ? TM_Deleted :
+			table_tuple_lock(rollouts, &found->t_self, snapshot, slot, GetCurrentCommandId(true), LockTupleKeyShare, LockWaitBlock, flags, &changed);
+		if (found != NULL && result != TM_Ok && IsolationUsesXactSnapshot())
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("could not serialize access due to concurrent update")));
+		systable_endscan(scan);
+		UnregisterSnapshot(snapshot);
+		/* The key of a later version may be another. */
+	} while (result == TM_Updated || (result == TM_Ok && changed.traversed));
+	ExecDropSingleTupleTableSlot(slot);
+	table_close(rollouts, NoLock);
+	return result == TM_Ok;
+}
+
 /* In the words of the server's own foreign keys; values to those who may read them. */
 static _Noreturn pg_noinline void
 refuse_step(const TriggerData *data, const Tie *tie, const Datum *values)
@@ -408,7 +450,7 @@ stepadv_check_rollout(PG_FUNCTION_ARGS)
 	/* A row that is gone again, or is another by now, needs no rollout: the other is looked at in its turn. */
 	if (is_seen(*place, tie) || !table_tuple_satisfies_snapshot(data->tg_relation, slot, SnapshotSelf))
 		return PointerGetDatum(NULL);
-	if (run(data, tie, FIND_ROLLOUT, values) == 0)
+	if (!lock_rollout(tie, values))
 		refuse_step(data, tie, values);
 	*place = see(tie, *place, fcinfo->flinfo->fn_mcxt);
 	return PointerGetDatum(NULL);
