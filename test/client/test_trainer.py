@@ -7,6 +7,7 @@ import importlib.util
 import math
 import os
 import sys
+from array import array
 from types import ModuleType, SimpleNamespace
 
 import psycopg
@@ -68,6 +69,12 @@ class TrainerTest(Case):
         self.assertEqual(self.lines("SELECT run_id, policy_version, rollout_id, metadata ->> 'i', tags FROM t.rollouts WHERE rollout_id = 'r1'"), "|v1|r1|[1, null]|['x']")
         self.assertEqual(self.lines("SELECT response_token_ids, rollout_logprobs, response_mask FROM t.steps WHERE (rollout_id, step_no) = ('r2', 3)"),
                          "[3, 7]|[-0.5, -1.0]|[True, False]")
+        odd = [{"prompt_token_ids": [], "response_token_ids": [-1, 2147483647], "policy_logprobs": array("f", [-0.5, math.nan]), "ref_logprobs": [-0.5, None]}, {}]
+        stepadv.insert(self.connection, [{"task_id": "odd", "rollout_id": "o"}], [odd], schema="t")
+        self.assertEqual(self.lines("SELECT prompt_token_ids, response_token_ids, policy_logprobs, ref_logprobs FROM t.steps WHERE task_id = 'odd' ORDER BY step_no"),
+                         "[]|[-1, 2147483647]|[-0.5, nan]|[-0.5, None]\n|||")
+        with self.assertRaises(psycopg.Error):
+            stepadv.insert(self.connection, [{"task_id": "odd", "rollout_id": "p"}], [[{"response_token_ids": [2147483648]}]], schema="t")
         found = stepadv.advantages(self.connection, batch, methods=["grpo", "rtmc", "gigpo"])
         self.assertEqual(list(found), ["grpo", "rtmc", "gigpo"])
         for method, arrays in found.items():
