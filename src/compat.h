@@ -14,41 +14,6 @@
 #include "varatt.h"
 #endif
 
-/* A function that does not return: said behind its declaration up to 17, before it from 18 on. */
-#ifndef pg_noreturn
-#define pg_noreturn __attribute__((noreturn))
-#endif
-
-/*
- * The JSON parser's callbacks return nothing up to 15 and a status from 16 on;
- * its lexer lives on the caller's stack from 17 on.
- */
-#if PG_VERSION_NUM >= 160000
-#define JSON_CALLBACK JsonParseErrorType
-#define JSON_CALLBACK_RETURN return JSON_SUCCESS
-#else
-#define JSON_CALLBACK void
-#define JSON_CALLBACK_RETURN return
-#endif
-
-/*
- * JSON that is built piece by piece: up to 18 the caller has the parser's stack and
- * is given the value, in 19 both are in a state of his.
- */
-#if PG_VERSION_NUM >= 190000
-#define JSONB_STATE JsonbInState
-#define push_jsonb(state, token, value, complete) (pushJsonbValue(state, token, value), *(complete) = (state)->result)
-#else
-#define JSONB_STATE JsonbParseState *
-#define push_jsonb(state, token, value, complete) (*(complete) = pushJsonbValue(state, token, value))
-#endif
-
-#if PG_VERSION_NUM >= 170000
-#define make_json_lexer(json, need_escapes) makeJsonLexContext(NULL, json, need_escapes)
-#else
-#define make_json_lexer(json, need_escapes) makeJsonLexContext(json, need_escapes)
-#endif
-
 /* 18 can leave room before a minimal tuple. */
 #if PG_VERSION_NUM >= 180000
 #define form_minimal_tuple(desc, values, nulls) heap_form_minimal_tuple(desc, values, nulls, 0)
@@ -162,43 +127,6 @@
 	((rte)->perminfoindex == 0 ? NULL : getRTEPermissionInfo((query)->rteperminfos, rte)->selectedCols)
 #else
 #define columns_read(query, rte) ((rte)->selectedCols)
-#endif
-
-/*
- * Rows written without a plan: 16 keeps what may be done with a table apart from
- * its entry, and how a row becomes a partition's behind a function; summarising
- * indexes have a flag since; 18 asks which entries were not pruned.
- */
-#if PG_VERSION_NUM >= 160000
-#define note_inserted_column(item, column) \
-	((item)->p_perminfo->insertedCols = bms_add_member((item)->p_perminfo->insertedCols, column))
-#define check_insert_permission(names, item) \
-	((item)->p_perminfo->requiredPerms = ACL_INSERT, (void) ExecCheckPermissions((names)->p_rtable, list_make1((item)->p_perminfo), true))
-#define root_to_partition_map(partition, estate) ExecGetRootToChildMap(partition, estate)
-#else
-#define note_inserted_column(item, column) \
-	((item)->p_rte->insertedCols = bms_add_member((item)->p_rte->insertedCols, column))
-#define check_insert_permission(names, item) \
-	((item)->p_rte->requiredPerms = ACL_INSERT, (void) ExecCheckRTPerms((names)->p_rtable, true))
-#define root_to_partition_map(partition, estate) ((partition)->ri_RootToPartitionMap)
-#endif
-#if PG_VERSION_NUM >= 190000
-#define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, estate, 0, slot, NIL, NULL)
-#define find_by_index(table, index, mode, search, found) RelationFindReplTupleByIndex(table, index, false, mode, search, found)
-#else
-#if PG_VERSION_NUM >= 160000
-#define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, slot, estate, false, false, NULL, NIL, false)
-#else
-#define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, slot, estate, false, false, NULL, NIL)
-#endif
-#define find_by_index(table, index, mode, search, found) RelationFindReplTupleByIndex(table, index, mode, search, found)
-#endif
-#if PG_VERSION_NUM >= 180000
-#define init_range_table(estate, names) ExecInitRangeTable(estate, (names)->p_rtable, (names)->p_rteperminfos, bms_make_singleton(1))
-#elif PG_VERSION_NUM >= 160000
-#define init_range_table(estate, names) ExecInitRangeTable(estate, (names)->p_rtable, (names)->p_rteperminfos)
-#else
-#define init_range_table(estate, names) ExecInitRangeTable(estate, (names)->p_rtable)
 #endif
 
 /* 19 wants to be told when a descriptor made by hand is complete. */

@@ -83,9 +83,6 @@ read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterVa
 		case PARAMETER_FLAG:
 			value->flag = DatumGetBool(arg->value);
 			break;
-		case PARAMETER_JSONB:
-			value->jsonb = arg->value;
-			break;
 		case PARAMETER_CHOICE:
 			value->choice = choice_of_text(parameter->name, parameter->choices, arg->value);
 			break;
@@ -111,8 +108,6 @@ type_of_parameter(ParameterType type)
 			return INT4OID;
 		case PARAMETER_FLAG:
 			return BOOLOID;
-		case PARAMETER_JSONB:
-			return JSONBOID;
 		case PARAMETER_CHOICE:
 			return TEXTOID;
 		case PARAMETER_GROUP:

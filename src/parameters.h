@@ -18,7 +18,6 @@ typedef enum ParameterType
 	PARAMETER_INTEGER,			/* integer between least and most */
 	PARAMETER_FLAG,				/* boolean */
 	PARAMETER_CHOICE,			/* text, one of choices */
-	PARAMETER_JSONB,			/* jsonb */
 	PARAMETER_GROUP				/* of the first argument's type, a rollout_group */
 } ParameterType;
 
@@ -36,7 +35,6 @@ typedef struct ParameterValue
 {
 	bool		isnull;
 	double		number;
-	Datum		jsonb;			/* as it came */
 	bool		flag;
 	int			choice;			/* index into choices */
 	const struct RolloutGroup *group;	/* detoasted */
@@ -47,9 +45,7 @@ typedef struct ParameterValue
 #define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, true}
 #define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, NULL, false}
 #define FLAG_PARAMETER(name) {name, PARAMETER_FLAG, 0, 0, NULL, false}
-#define GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, false}
 #define NULLABLE_GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, true}
-#define NULLABLE_JSONB_PARAMETER(name) {name, PARAMETER_JSONB, 0, 0, NULL, true}
 #define CHOICE_LIST(...) ((const char *const []) {__VA_ARGS__, NULL})
 #define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false}
 

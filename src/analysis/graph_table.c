@@ -16,7 +16,6 @@
 
 PG_FUNCTION_INFO_V1(stepadv_graph_nodes);
 PG_FUNCTION_INFO_V1(stepadv_graph_edges);
-PG_FUNCTION_INFO_V1(stepadv_distances);
 PG_FUNCTION_INFO_V1(stepadv_contribution);
 
 /* ----------
