@@ -17,6 +17,7 @@
 #include "analysis/labels.h"
 #include "compat.h"
 #include "hash.h"
+#include "ids.h"
 
 PG_FUNCTION_INFO_V1(stepadv_call_labels_trans);
 PG_FUNCTION_INFO_V1(stepadv_call_labels_final);
@@ -28,24 +29,6 @@ typedef struct LabelsHead
 } LabelsHead;
 
 /* Categories as they come: most groups have few, for which a look at each is quickest. */
-typedef struct Seen
-{
-	uint64		hash;			/* hash key */
-	uint32		category;
-	char		status;
-} Seen;
-
-#define SH_PREFIX seen
-#define SH_ELEMENT_TYPE Seen
-#define SH_KEY_TYPE uint64
-#define SH_KEY hash
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) (key))
-#define SH_EQUAL(table, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DEFINE
-#define SH_DECLARE
-#include "hash_table.h"
-
 #define FEW_CATEGORIES 8
 
 typedef struct LabelsState
@@ -54,7 +37,7 @@ typedef struct LabelsState
 	Labels		labels;
 	int64		room;
 	uint32		room_for_categories;
-	seen_hash  *seen;			/* by the hash of their bytes; NULL: they are few */
+	ids_hash   *seen;			/* by the hash of their bytes; NULL: they are few */
 } LabelsState;
 
 /* ----------
@@ -106,13 +89,13 @@ add_category(LabelsState *state, const char *bytes, size_t length)
 static void
 see_categories(LabelsState *state)
 {
-	state->seen = seen_create(state->context, 4 * FEW_CATEGORIES, NULL);
+	state->seen = ids_create(state->context, 4 * FEW_CATEGORIES, NULL);
 	for (uint32 c = 0; c < state->labels.n_categories; c++)
 	{
 		const Category *category = &state->labels.categories[c];
 		bool		found;
 
-		seen_insert(state->seen, hash_bytes_64(category->bytes, category->length), &found)->category = c + 1;
+		ids_insert(state->seen, hash_bytes_64(category->bytes, category->length), &found)->number = c + 1;
 	}
 }
 
@@ -121,7 +104,7 @@ static uint32
 number_category(LabelsState *state, const char *bytes, size_t length)
 {
 	Labels	   *labels = &state->labels;
-	Seen	   *seen;
+	IdEntry    *seen;
 	bool		found;
 
 	if (labels->n_categories <= FEW_CATEGORIES)
@@ -135,10 +118,10 @@ number_category(LabelsState *state, const char *bytes, size_t length)
 	}
 	if (state->seen == NULL)
 		see_categories(state);
-	seen = seen_insert(state->seen, hash_bytes_64(bytes, length), &found);
+	seen = ids_insert(state->seen, hash_bytes_64(bytes, length), &found);
 	if (!found)
-		seen->category = add_category(state, bytes, length);
-	return seen->category;
+		seen->number = add_category(state, bytes, length);
+	return seen->number;
 }
 
 /*

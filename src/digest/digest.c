@@ -63,18 +63,18 @@ new_calls(Digest *digest, const Category *category)
 CallTotals *
 digest_calls(Digest *digest, const Category *category)
 {
-	CallPlace  *place;
+	IdEntry    *place;
 	bool		found;
 
 	if (digest->call_places == NULL)
-		digest->call_places = call_places_create(digest->context, 16, NULL);
-	place = call_places_insert(digest->call_places, category->bytes == NULL ? 0 : (int64) hash_bytes_64(category->bytes, category->length), &found);
+		digest->call_places = ids_create(digest->context, 16, NULL);
+	place = ids_insert(digest->call_places, category->bytes == NULL ? 0 : (int64) hash_bytes_64(category->bytes, category->length), &found);
 	if (!found)
 	{
-		place->place = digest->n_calls;
+		place->number = digest->n_calls;
 		return new_calls(digest, category);
 	}
-	return &digest->calls[place->place];
+	return &digest->calls[place->number];
 }
 
 /* Rollouts at a distance, which are none yet where it is new. */

@@ -22,6 +22,7 @@
 
 #include "analysis/labels.h"
 #include "digest/counts.h"
+#include "ids.h"
 #include "sum.h"
 
 #define DIGEST_VERSION 1
@@ -136,24 +137,6 @@ typedef struct CallTotals
 	AdvantageTotals *methods;	/* without extremes, squares and bins */
 } CallTotals;
 
-typedef struct CallPlace
-{
-	int64		key;			/* hash key */
-	int			place;
-	char		status;
-} CallPlace;
-
-#define SH_PREFIX call_places
-#define SH_ELEMENT_TYPE CallPlace
-#define SH_KEY_TYPE int64
-#define SH_KEY key
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) (key))
-#define SH_EQUAL(table, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "hash_table.h"
-
 #define MOST_SIGNED_METHODS 30	/* with the outcome, 62 bits */
 
 /* Outcome of a rollout, the first digit of a pattern of signs. */
@@ -191,7 +174,7 @@ typedef struct Digest
 	CallTotals *calls;			/* in no order */
 	int			n_calls;
 	int			room_for_calls;
-	call_places_hash *call_places;	/* where each category is in them, by the hash of its bytes; NULL: nowhere */
+	ids_hash   *call_places;	/* where each category is in them, by the hash of its bytes; NULL: nowhere */
 } Digest;
 
 static inline int

@@ -10,6 +10,7 @@
 #include "estimators/identity.h"
 #include "group/facts.h"
 #include "hash.h"
+#include "ids.h"
 
 /*
  * Two tables: one keyed by a pair of numbers, and one keyed by a single number,
@@ -40,24 +41,6 @@ typedef struct IdentityEntry
 #define SH_DEFINE
 #include "hash_table.h"
 
-typedef struct SingleEntry
-{
-	int64		key;
-	uint32		number;
-	char		status;
-} SingleEntry;
-
-#define SH_PREFIX single
-#define SH_ELEMENT_TYPE SingleEntry
-#define SH_KEY_TYPE int64
-#define SH_KEY key
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) hash_bytes_64(&(key), sizeof(key)))
-#define SH_EQUAL(table, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "hash_table.h"
-
 /*
  * What was met last, by a few bits of a hash that is quick rather than good: most
  * steps of a group are in few states, and need not ask the table.
@@ -78,7 +61,7 @@ typedef struct RecentIdentity
 
 typedef struct SingleTable
 {
-	single_hash *hash;
+	ids_hash *hash;
 	RecentSingle recent[1 << RECENT_BITS];
 } SingleTable;
 
@@ -111,7 +94,7 @@ allocate_identities(const GroupColumns *group, Size most, Identities *identities
 static void
 begin_singles(SingleTable *table)
 {
-	table->hash = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	table->hash = ids_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 	memset(table->recent, 0, sizeof(table->recent));
 }
 
@@ -161,10 +144,10 @@ find_identity(IdentityTable *table, int64 major, int64 minor, Identities *identi
 }
 
 static pg_noinline int32
-look_single_up(single_hash *table, int64 key, Identities *identities, uint32 step)
+look_single_up(ids_hash *table, int64 key, Identities *identities, uint32 step)
 {
 	bool		found;
-	SingleEntry *entry = single_insert(table, key, &found);
+	IdEntry *entry = ids_insert(table, key, &found);
 
 	if (!found)
 		entry->number = (uint32) new_identity(identities, step);
@@ -219,7 +202,7 @@ number_states(const GroupColumns *group, const RolloutFacts *facts, Identities *
 	begin_singles(&table);
 	allocate_identities(group, group->n_steps, states);
 	add_states(group, facts, &table, states);
-	single_destroy(table.hash);
+	ids_destroy(table.hash);
 }
 
 /* Is it known where the last step of a rollout led? */
@@ -248,7 +231,7 @@ number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, con
 		if (facts->judged[r] && !at_goal[r] && leads_on(group, r))
 			end[r] = find_single(&table, group->next_state[last], states, last);
 	}
-	single_destroy(table.hash);
+	ids_destroy(table.hash);
 	return end;
 }
 
@@ -263,13 +246,13 @@ number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Ide
 	add_states(group, facts, &table, states);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
-		SingleEntry *entry = NULL;
+		IdEntry *entry = NULL;
 
 		if (facts->judged[r] && rollout_is_truncated(group, r) && group->success[r] != SUCCESS_TRUE && leads_on(group, r))
-			entry = single_lookup(table.hash, group->next_state[group->first_step[r + 1] - 1]);
+			entry = ids_lookup(table.hash, group->next_state[group->first_step[r + 1] - 1]);
 		cut[r] = entry != NULL ? (int32) entry->number : NO_IDENTITY;
 	}
-	single_destroy(table.hash);
+	ids_destroy(table.hash);
 	return cut;
 }
 
@@ -308,7 +291,7 @@ number_levels(const GroupColumns *group, const RolloutFacts *facts, Identities *
 	begin_singles(&table);
 	allocate_identities(group, group->n_steps, coarse);
 	add_singles(group, facts, group->coarse_state, NULL_COARSE_STATE, &table, coarse);
-	single_destroy(table.hash);
+	ids_destroy(table.hash);
 	number_within(group, coarse, group->state, NULL_STATE, fine);
 }
 
@@ -370,7 +353,7 @@ number_actions(const GroupColumns *group, Identities *actions)
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	single_destroy(table.hash);
+	ids_destroy(table.hash);
 }
 
 void

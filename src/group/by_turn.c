@@ -20,6 +20,7 @@
 #include "arrays.h"
 #include "group/group.h"
 #include "hash.h"
+#include "ids.h"
 #include "parameters.h"
 #include "sum.h"
 
@@ -29,24 +30,6 @@ PG_FUNCTION_INFO_V1(stepadv_by_turn);
  * Which calls are one turn
  * ----------
  */
-
-typedef struct TurnEntry
-{
-	int64		turn;
-	uint32		number;			/* of the step it is */
-	char		status;
-} TurnEntry;
-
-#define SH_PREFIX turns
-#define SH_ELEMENT_TYPE TurnEntry
-#define SH_KEY_TYPE int64
-#define SH_KEY turn
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) hash_bytes_64(&(key), sizeof(key)))
-#define SH_EQUAL(table, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "hash_table.h"
 
 /*
  * Of one rollout, whose first turn gets the number `next`; returns the number
@@ -80,16 +63,16 @@ number_ordered_turns(const GroupColumns *calls, uint32 begin, uint32 end, uint32
 static uint32
 number_scattered_turns(const GroupColumns *calls, uint32 begin, uint32 end, uint32 next, uint32 *turn_of_call)
 {
-	turns_hash *table = turns_create(CurrentMemoryContext, 64, NULL);
+	ids_hash   *table = ids_create(CurrentMemoryContext, 64, NULL);
 
 	for (uint32 i = begin; i < end; i++)
 	{
-		TurnEntry  *entry;
+		IdEntry    *entry;
 		bool		found = false;
 
 		if (!step_has_null(calls, i, NULL_TURN))
 		{
-			entry = turns_insert(table, calls->turn[i], &found);
+			entry = ids_insert(table, calls->turn[i], &found);
 			if (!found)
 				entry->number = next;
 		}
@@ -97,7 +80,7 @@ number_scattered_turns(const GroupColumns *calls, uint32 begin, uint32 end, uint
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	turns_destroy(table);
+	ids_destroy(table);
 	return next;
 }
 

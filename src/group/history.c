@@ -24,9 +24,9 @@
 #include "utils/builtins.h"
 
 #include "arrays.h"
-#include "estimators/identity.h"
 #include "group/builder.h"
 #include "hash.h"
+#include "ids.h"
 #include "parameters.h"
 
 PG_FUNCTION_INFO_V1(stepadv_history_states);
@@ -80,23 +80,35 @@ extend_history(int mode, int64 history, int64 action, bool is_new)
 	}
 }
 
+/* Has the rollout not taken the action of a step before?  A NULL one equals no other.  In the table, by action, who took it last. */
+static bool
+is_new_action(ids_hash *takers, const GroupColumns *group, uint32 rollout, uint32 step)
+{
+	IdEntry    *taker;
+	bool		found;
+	bool		is_new;
+
+	if (step_has_null(group, step, NULL_ACTION))
+		return true;
+	taker = ids_insert(takers, group->action[step], &found);
+	is_new = !found || taker->number != rollout;
+	taker->number = rollout;
+	return is_new;
+}
+
 static void
 write_history(const GroupColumns *group, int mode, Histories *histories)
 {
-	Identities	actions;
-	uint32	   *last_rollout;
+	ids_hash   *takers = ids_create(CurrentMemoryContext, 64, NULL);
 
-	number_actions(group, &actions);
-	last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, actions.n);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		int64		history = ROOT_STATE;
 
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
-			bool		is_new = last_rollout[actions.of_step[i]] != r + 1;
+			bool		is_new = mode == MODE_SET && is_new_action(takers, group, r, i);
 
-			last_rollout[actions.of_step[i]] = r + 1;
 			histories->state[i] = history;
 			history = extend_history(mode, history, action_identity(group, r, i), is_new);
 			if (histories->next_state)
@@ -104,6 +116,7 @@ write_history(const GroupColumns *group, int mode, Histories *histories)
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
+	ids_destroy(takers);
 }
 
 /* The last k of what comes before `end`, of the rollout that begins with `first`. */

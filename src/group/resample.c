@@ -30,6 +30,7 @@
 #include "declaration.h"
 #include "group/builder.h"
 #include "hash.h"
+#include "ids.h"
 
 PG_FUNCTION_INFO_V1(stepadv_resample);
 
@@ -55,23 +56,6 @@ typedef struct Drawn
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
-
-typedef struct TakenId
-{
-	int64		id;
-	char		status;
-} TakenId;
-
-#define SH_PREFIX taken
-#define SH_ELEMENT_TYPE TakenId
-#define SH_KEY_TYPE int64
-#define SH_KEY id
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) hash_bytes_64(&(key), sizeof(key)))
-#define SH_EQUAL(table, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "hash_table.h"
 
 static int64
 hash_pair(int64 a, int64 b)
@@ -135,7 +119,7 @@ draw_without_replacement(const GroupColumns *group, uint32 k, int64 seed, uint32
 
 /* The id of the copy after *c of a rollout; a copy in a sample of a sample may have the first. */
 static int64
-next_copy_id(taken_hash *taken, int64 rollout_id, uint32 *c)
+next_copy_id(ids_hash *taken, int64 rollout_id, uint32 *c)
 {
 	bool		found;
 	int64		id;
@@ -143,7 +127,7 @@ next_copy_id(taken_hash *taken, int64 rollout_id, uint32 *c)
 	do
 	{
 		id = hash_pair(rollout_id, ++(*c));
-		taken_insert(taken, id, &found);
+		ids_insert(taken, id, &found);
 	} while (found);
 	return id;
 }
@@ -153,12 +137,12 @@ static Drawn *
 name_drawn(const GroupColumns *group, const uint32 *times, uint32 k)
 {
 	Drawn	   *drawn = ALLOCATE_ARRAY(Drawn, k);
-	taken_hash *taken = taken_create(CurrentMemoryContext, group->n_rollouts, NULL);
+	ids_hash   *taken = ids_create(CurrentMemoryContext, group->n_rollouts, NULL);
 	bool		found;
 	uint32		n = 0;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
-		taken_insert(taken, group->rollout_id[r], &found);
+		ids_insert(taken, group->rollout_id[r], &found);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		uint32		c = 1;
@@ -167,7 +151,7 @@ name_drawn(const GroupColumns *group, const uint32 *times, uint32 k)
 			drawn[n++] = (Drawn) {t == 0 ? group->rollout_id[r] : next_copy_id(taken, group->rollout_id[r], &c), r};
 		CHECK_FOR_INTERRUPTS();
 	}
-	taken_destroy(taken);
+	ids_destroy(taken);
 	sort_drawn(drawn, n);
 	return drawn;
 }

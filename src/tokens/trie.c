@@ -8,35 +8,17 @@
 #include "utils/memutils.h"
 
 #include "arrays.h"
-#include "hash.h"
+#include "ids.h"
 #include "tokens/trie.h"
-
-/* The child of a node whose edge begins with a token. */
-typedef struct Child
-{
-	uint64		key;			/* node and token: all of them, so that equal keys are equal edges */
-	uint32		node;
-	char		status;
-} Child;
-
-#define SH_PREFIX children
-#define SH_ELEMENT_TYPE Child
-#define SH_KEY_TYPE uint64
-#define SH_KEY key
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) hash_int64_onto((int64) (key), 0))
-#define SH_EQUAL(table, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "hash_table.h"
 
 /* Tokens that are compared at once. */
 #define STRIDE 64
 
-static inline uint64
+/* A node and the token with which an edge to a child begins: all of them, so that equal keys are equal edges. */
+static inline int64
 child_key(uint32 node, int32 token)
 {
-	return (uint64) node << 32 | (uint32) token;
+	return (int64) ((uint64) node << 32 | (uint32) token);
 }
 
 void
@@ -76,17 +58,17 @@ add_node(TokenTrie *trie, uint32 parent, uint64 start, uint32 depth)
 }
 
 /* The entry for the child of a node; what is new has the node TRIE_ROOT, which is nobody's child. */
-static Child *
+static IdEntry *
 child_entry(TokenTrie *trie, uint32 node, int32 token)
 {
 	bool		found;
-	Child	   *child;
+	IdEntry    *child;
 
 	if (trie->children == NULL)
-		trie->children = children_create(trie->context, 16, NULL);
-	child = children_insert(trie->children, child_key(node, token), &found);
+		trie->children = ids_create(trie->context, 16, NULL);
+	child = ids_insert(trie->children, child_key(node, token), &found);
 	if (!found)
-		child->node = TRIE_ROOT;
+		child->number = TRIE_ROOT;
 	return child;
 }
 
@@ -122,21 +104,21 @@ trie_end(TokenTrie *trie, TriePlace *place)
 	node = add_node(trie, parent, start, depth);
 	trie->nodes[below].start = start + (depth - trie->nodes[parent].depth);
 	trie->nodes[below].parent = node;
-	child_entry(trie, parent, trie->tokens[start])->node = node;
-	child_entry(trie, node, trie->tokens[trie->nodes[below].start])->node = below;
+	child_entry(trie, parent, trie->tokens[start])->number = node;
+	child_entry(trie, node, trie->tokens[trie->nodes[below].start])->number = below;
 	*place = (TriePlace) {.node = node};
 	return node;
 }
 
 /* Tokens that are in no edge yet, from a node on. */
 static void
-add_leaf(TokenTrie *trie, TriePlace *place, Child *child, const int32 *tokens, uint32 n)
+add_leaf(TokenTrie *trie, TriePlace *place, IdEntry *child, const int32 *tokens, uint32 n)
 {
 	uint64		start = trie->n_tokens;
 
 	append_tokens(trie, tokens, n);
-	child->node = add_node(trie, place->node, start, trie->nodes[place->node].depth + n);
-	*place = (TriePlace) {.node = child->node, .fresh = true};
+	child->number = add_node(trie, place->node, start, trie->nodes[place->node].depth + n);
+	*place = (TriePlace) {.node = child->number, .fresh = true};
 }
 
 /* Go on inserting a sequence, from the place where its tokens before these end. */
@@ -156,15 +138,15 @@ trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
 		}
 		if (place->missing == 0)
 		{
-			Child	   *child = child_entry(trie, place->node, tokens[0]);
+			IdEntry    *child = child_entry(trie, place->node, tokens[0]);
 
-			if (child->node == TRIE_ROOT)
+			if (child->number == TRIE_ROOT)
 			{
 				add_leaf(trie, place, child, tokens, n);
 				return;
 			}
-			place->node = child->node;
-			place->missing = edge_length(trie, child->node);
+			place->node = child->number;
+			place->missing = edge_length(trie, child->number);
 		}
 		common = common_prefix(trie->tokens + trie->nodes[place->node].start + (edge_length(trie, place->node) - place->missing),
 							   tokens, Min(n, place->missing));

@@ -23,8 +23,6 @@ typedef struct TrieNode
 	uint32		parent;
 } TrieNode;
 
-struct children_hash;
-
 typedef struct TokenTrie
 {
 	MemoryContext context;
@@ -34,7 +32,7 @@ typedef struct TokenTrie
 	int32	   *tokens;			/* of all edges */
 	uint64		n_tokens;
 	uint64		tokens_room;
-	struct children_hash *children; /* by node and first token of the edge; NULL: not made yet */
+	struct ids_hash *children;	/* by node and first token of the edge; NULL: not made yet */
 	int32	   *last;			/* the sequence that was inserted last, in one piece */
 	uint32		n_last;
 	uint32		last_room;

@@ -1,0 +1,30 @@
+/*
+ * ids.h
+ *		A hash table of ids, each with a number: which of several things it is, say.
+ */
+#ifndef STEPADV_IDS_H
+#define STEPADV_IDS_H
+
+#include "miscadmin.h"
+
+#include "hash.h"
+
+typedef struct IdEntry
+{
+	int64		id;				/* hash key */
+	uint32		number;			/* whoever inserts an id sets it */
+	uint32		status;			/* the hash table's own */
+} IdEntry;
+
+#define SH_PREFIX ids
+#define SH_ELEMENT_TYPE IdEntry
+#define SH_KEY_TYPE int64
+#define SH_KEY id
+#define SH_HASH_KEY(table, key) look_on_the_way((uint32) hash_bytes_64(&(key), sizeof(key)))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "hash_table.h"
+
+#endif							/* STEPADV_IDS_H */
