@@ -123,9 +123,9 @@ begin_walk(const GroupBuilder *builder)
 	return walk;
 }
 
-/* `row` must still hold the row before. */
-static inline bool
-next_row(RowWalk *walk, StepRow *row)
+/* `row` must still hold the row before.  Plain: all rows are, of which then only what they have is told. */
+static pg_attribute_always_inline bool
+next_row_of_kind(RowWalk *walk, StepRow *row, bool plain)
 {
 	while (walk->chunk != NULL && walk->position == walk->chunk->end)
 	{
@@ -137,8 +137,20 @@ next_row(RowWalk *walk, StepRow *row)
 	}
 	if (walk->chunk == NULL)
 		return false;
-	walk->position = decode_step(walk->position, row, row);
+	walk->position = plain ? decode_plain_step(walk->position, row, row) : decode_step(walk->position, row, row);
 	return true;
+}
+
+static inline bool
+next_row(RowWalk *walk, StepRow *row)
+{
+	return next_row_of_kind(walk, row, false);
+}
+
+static inline bool
+next_plain_row(RowWalk *walk, StepRow *row)
+{
+	return next_row_of_kind(walk, row, true);
 }
 
 #endif							/* STEPADV_GROUP_COLLECTED_ROWS_H */

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "arrays.h"
-#include "group/mixed_rollouts.h"
 #include "group/repeated_rows.h"
 
 /* Columns of a value being built, through which they may be written. */
@@ -139,11 +138,11 @@ known_nulls(uint16 has)
 }
 
 static GroupShape
-finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
+finished_shape(const GroupBuilder *builder, const OrderedRows *rows, uint64 n_rollouts)
 {
 	Repeated	repeated = {0};
 	GroupShape	shape = {
-		count_rollouts(builder, rows), builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
+		n_rollouts, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
 	};
 
 	find_repeated(builder, rows, &repeated);
@@ -209,7 +208,7 @@ fill_plain_group(const GroupBuilder *builder, const GroupColumns *group)
 		CHECK_FOR_INTERRUPTS();
 	}
 	if (rollout >= 0)
-		n_rollout_steps[rollout] = (uint32) builder->n_steps - first;
+		n_rollout_steps[rollout] = step - first;
 }
 
 static void
@@ -268,87 +267,71 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 	}
 }
 
+/* The same of rows that came in no order: every one into its place. */
 static void
-begin_mixed_rollouts(const MixedRollouts *mixed, const GroupColumns *group)
-{
-	for (uint32 r = 0; r < mixed->n; r++)
-	{
-		begin_rollout(group, r, mixed->ordered[r]->rollout_id);
-		WRITABLE(uint32, group->n_rollout_steps)[r] = mixed->ordered[r]->n_rows;
-		WRITABLE(uint8, group->success)[r] = mixed->ordered[r]->success;
-	}
-}
-
-/* Every row into its place. */
-static void
-fill_mixed_rollouts(const GroupBuilder *builder, const MixedRollouts *mixed, const GroupColumns *group)
+fill_places(const GroupBuilder *builder, const RolloutPlaces *places, const GroupColumns *group)
 {
 	int64	   *step_id = WRITABLE(int64, group->step_id);
 	int32	   *step_no = WRITABLE(int32, group->step_no);
 	int64	   *state = WRITABLE(int64, group->state);
 	int64	   *action = WRITABLE(int64, group->action);
 	double	   *reward = WRITABLE(double, group->reward);
-	const uint32 *turn = mixed->turns;
-	MixedRollout *rollout = NULL;
+	const uint32 *turn = places->turns;
+	RolloutPlace *rollout = NULL;
+	RowWalk		walk = begin_walk(builder);
 	StepRow		row = row_before_first;
 
-	for (const RowChunk *chunk = builder->head; chunk != NULL; chunk = chunk->next)
+	for (uint32 r = 0; r < places->n; r++)
 	{
-		for (const char *bytes = chunk->rows; bytes < chunk->end;)
-		{
-			uint32		step;
+		begin_rollout(group, r, places->ordered[r]->rollout_id);
+		WRITABLE(uint32, group->n_rollout_steps)[r] = places->ordered[r]->n_steps;
+		WRITABLE(uint8, group->success)[r] = places->ordered[r]->success;
+	}
+	while (next_plain_row(&walk, &row))
+	{
+		uint64		step;
 
-			bytes = decode_plain_step(bytes, &row, &row);
-			if (rollout == NULL || row.rollout_id != rollout->rollout_id)
-				rollout = &mixed->rollout[*turn++];
-			step = rollout->next++;
-			CHECK_ONCE_IN_A_WHILE(step);
-			step_id[step] = row.step_id;
-			step_no[step] = row.step_no;
-			state[step] = row.state;
-			action[step] = row.action;
-			reward[step] = row.reward;
-		}
-		CHECK_FOR_INTERRUPTS();
+		rollout = next_place(places, rollout, &turn, row.rollout_id);
+		step = rollout->next_step++;
+		step_id[step] = row.step_id;
+		step_no[step] = row.step_no;
+		state[step] = row.state;
+		action[step] = row.action;
+		reward[step] = row.reward;
 	}
 }
 
 /* NULL: a step is there twice, which is for others to find out about. */
 static RolloutGroup *
-finish_mixed_rollouts(const GroupBuilder *builder, MixedRollouts *mixed)
+finish_places(const GroupBuilder *builder, const RolloutPlaces *places)
 {
 	GroupShape	shape = {
-		mixed->n, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
+		places->n, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
 	};
 	GroupColumns group;
 	RolloutGroup *datum = group_allocate(&shape, &group);
 
-	begin_mixed_rollouts(mixed, &group);
-	fill_mixed_rollouts(builder, mixed, &group);
-	if (order_steps(mixed, &group))
-		group_seal(datum);
-	else
+	fill_places(builder, places, &group);
+	if (order_steps(places, &group))
 	{
-		pfree(datum);
-		datum = NULL;
+		group_seal(datum);
+		return datum;
 	}
-	free_mixed_rollouts(mixed);
-	return datum;
+	pfree(datum);
+	return NULL;
 }
 
-RolloutGroup *
-group_builder_finish(const GroupBuilder *builder)
+/* Of all kinds of rows, in the order of the value; places: of those that did not come so. */
+static RolloutGroup *
+finish_ordered(const GroupBuilder *builder, const RolloutPlaces *places)
 {
-	MixedRollouts mixed;
 	OrderedRows rows;
 	GroupShape	shape;
 	GroupColumns group;
 	RolloutGroup *datum;
 
-	if (find_mixed_rollouts(builder, &mixed) && (datum = finish_mixed_rollouts(builder, &mixed)) != NULL)
-		return datum;
-	begin_ordered_rows(&rows, builder);
-	shape = finished_shape(builder, &rows);
+	begin_ordered_rows(&rows, builder, places);
+	shape = finished_shape(builder, &rows, places ? places->n : builder->n_rollouts);
 	datum = group_allocate(&shape, &group);
 	if (is_plain(builder))
 		fill_plain_group(builder, &group);
@@ -356,5 +339,25 @@ group_builder_finish(const GroupBuilder *builder)
 		fill_group(&rows, &group, known_nulls(shape.has));
 	end_ordered_rows(&rows);
 	group_seal(datum);
+	return datum;
+}
+
+RolloutGroup *
+group_builder_finish(const GroupBuilder *builder)
+{
+	RolloutPlaces places;
+	RolloutGroup *datum = NULL;
+
+	if (builder->sorted)
+		return finish_ordered(builder, NULL);
+	find_places(builder, &places);
+	if (has_plain_rows(builder))
+		datum = finish_places(builder, &places);
+	if (datum == NULL)
+	{
+		begin_places(&places);
+		datum = finish_ordered(builder, &places);
+	}
+	free_places(&places);
 	return datum;
 }

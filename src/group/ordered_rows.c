@@ -1,214 +1,313 @@
 /*
  * ordered_rows.c
  *		Collected rows in the order of the value.
+ *
+ * Rollouts of a trainer that has many in flight take turns, whether it writes every step
+ * as it is made, or a rollout when it ends; each of them mostly has its steps in their order.
+ * Nothing needs to be sorted then but the rollouts: whose turn it was, and how many rows each
+ * has, is found out first, and then every row is decoded into the place that it has in the value.
+ * Rows of the rollout itself often come from another table, before or after all steps.
+ *
+ * Where several processes have read the rows in turn, those of one come behind those of another: of
+ * every rollout a few sequences, each in order.  It has its place all the same, in which its steps
+ * are put in order at the end.
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "utils/memutils.h"
 
-#include "compat.h"
+#include "arrays.h"
 #include "group/ordered_rows.h"
+#include "ids.h"
 
-#define ST_SORT sort_rows
-#define ST_ELEMENT_TYPE RowPointer
-#define ST_COMPARE(a, b) compare_rows(*(a), *(b))
-#define ST_SCOPE static
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_DEFINE
-#include "lib/sort_template.h"
+#define MIN_ROLLOUTS 32
 
-/*
- * The rows of a rollout mostly come in the order of its steps, however rollouts take
- * turns: they are told apart, and only the steps of a rollout that needs it are sorted.
- * Rows of the rollout itself often come from another table, before or after all steps.
- */
-typedef struct RolloutRun
-{
-	int64		rollout_id;
-	uint64		n_own;			/* rows of the rollout itself, which are no steps */
-	uint64		n_steps;
-	RowPointer	last;			/* step so far */
-	RowPointer *own_end;		/* of its rows in order, so far: its own, */
-	RowPointer *end;			/* and behind them its steps */
-	bool		sorted;
-} RolloutRun;
+typedef RolloutPlace *PlacePointer;
 
-typedef RolloutRun *RunPointer;
-
-#define MIN_RUNS 16
-
-typedef struct RolloutRuns
-{
-	struct run_number_hash *numbers;
-	RolloutRun *run;
-	uint32		n;
-	uint32		room;
-} RolloutRuns;
-
-typedef struct RunNumber
-{
-	int64		rollout_id;
-	uint32		number;
-	uint32		status;			/* the hash table's own */
-} RunNumber;
-
-#define SH_PREFIX run_number
-#define SH_ELEMENT_TYPE RunNumber
-#define SH_KEY_TYPE int64
-#define SH_KEY rollout_id
-#define SH_HASH_KEY(table, key) look_on_the_way(murmurhash32((uint32) (key) ^ (uint32) ((uint64) (key) >> 32)))
-#define SH_EQUAL(table, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "hash_table.h"
-
-#define ST_SORT sort_runs
-#define ST_ELEMENT_TYPE RunPointer
+#define ST_SORT sort_places
+#define ST_ELEMENT_TYPE PlacePointer
 #define ST_COMPARE(a, b) ((*(a))->rollout_id < (*(b))->rollout_id ? -1 : (*(a))->rollout_id > (*(b))->rollout_id)
 #define ST_SCOPE static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
+/* A step's number, without its sign, and behind that where it is among those of its rollout. */
+typedef uint64 StepKey;
+
+#define ST_SORT sort_step_keys
+#define ST_ELEMENT_TYPE StepKey
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* ----------
+ * The places of rollouts
+ * ----------
+ */
+
 static uint32
-run_of(RolloutRuns *runs, int64 rollout_id)
+number_of_rollout(RolloutPlaces *places, ids_hash *numbers, int64 rollout_id)
 {
 	bool		found;
-	RunNumber  *number = run_number_insert(runs->numbers, rollout_id, &found);
+	IdEntry    *entry = ids_insert(numbers, rollout_id, &found);
 
 	if (found)
-		return number->number;
-	if (runs->n == runs->room)
+		return entry->number;
+	if (places->n == places->room)
 	{
-		runs->room *= 2;
-		runs->run = repalloc_huge(runs->run, runs->room * sizeof(RolloutRun));
+		places->room *= 2;
+		places->rollout = repalloc_huge(places->rollout, places->room * sizeof(RolloutPlace));
 	}
-	runs->run[runs->n] = (RolloutRun) {.rollout_id = rollout_id, .sorted = true};
-	number->number = runs->n;
-	return runs->n++;
+	places->rollout[places->n] = (RolloutPlace) {.rollout_id = rollout_id, .follower = places->n, .success = SUCCESS_UNKNOWN, .in_order = true};
+	entry->number = places->n;
+	return places->n++;
 }
 
-/* Count the rows of every rollout; of each row, which one's it is. */
-static void
-tell_rollouts_apart(const char *rows, Size stride, uint64 n_rows, uint32 *numbers, RolloutRuns *runs)
+/* Rollouts mostly take turns in the same order again and again. */
+static inline RolloutPlace *
+take_turn(RolloutPlaces *places, ids_hash *numbers, RolloutPlace *before, int64 rollout_id, uint32 *turn)
 {
-	RolloutRun *run = NULL;
-	uint32		number = 0;
+	uint32		number = before ? before->follower : 0;
 
-	for (uint64 n = 0; n < n_rows; n++)
+	if (before == NULL || places->rollout[number].rollout_id != rollout_id)
 	{
-		RowPointer	row = (RowPointer) (rows + n * stride);
+		Size		position = before ? before - places->rollout : 0;
 
-		if (n % 4096 == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (run == NULL || run->rollout_id != row->rollout_id)
-			number = run_of(runs, row->rollout_id);
-		run = &runs->run[number];
-		numbers[n] = number;
-		if (row->is_rollout)
-		{
-			run->n_own++;
-			continue;
-		}
-		if (run->last != NULL && compare_rows(run->last, row) > 0)
-			run->sorted = false;
-		run->last = row;
-		run->n_steps++;
+		number = number_of_rollout(places, numbers, rollout_id);
+		places->rollout[position].follower = number;
 	}
+	*turn = number;
+	return &places->rollout[number];
 }
 
-/* Every rollout gets its place among the pointers. */
-static void
-place_rollouts(RolloutRuns *runs, RowPointer *pointers)
+static pg_attribute_always_inline void
+count_rows(const GroupBuilder *builder, RolloutPlaces *places, bool plain)
 {
-	RunPointer *ordered = MemoryContextAllocHuge(CurrentMemoryContext, runs->n * sizeof(RunPointer));
-
-	for (uint32 r = 0; r < runs->n; r++)
-		ordered[r] = &runs->run[r];
-	sort_runs(ordered, runs->n);
-	for (uint32 r = 0; r < runs->n; r++)
-	{
-		ordered[r]->own_end = pointers;
-		ordered[r]->end = pointers + ordered[r]->n_own;
-		pointers = ordered[r]->end + ordered[r]->n_steps;
-	}
-	pfree(ordered);
-}
-
-static void
-order_rows(const char *rows, Size stride, uint64 n_rows, RowPointer *pointers)
-{
-	uint32	   *numbers = MemoryContextAllocHuge(CurrentMemoryContext, n_rows * sizeof(uint32));
-	RolloutRuns runs = {
-		run_number_create(CurrentMemoryContext, MIN_RUNS, NULL), palloc(MIN_RUNS * sizeof(RolloutRun)), 0, MIN_RUNS
-	};
-
-	tell_rollouts_apart(rows, stride, n_rows, numbers, &runs);
-	place_rollouts(&runs, pointers);
-	for (uint64 n = 0; n < n_rows; n++)
-	{
-		RolloutRun *run = &runs.run[numbers[n]];
-		RowPointer	row = (RowPointer) (rows + n * stride);
-
-		if (row->is_rollout)
-			*run->own_end++ = row;
-		else
-			*run->end++ = row;
-	}
-	for (uint32 r = 0; r < runs.n; r++)
-		if (!runs.run[r].sorted)
-			sort_rows(runs.run[r].end - runs.run[r].n_steps, runs.run[r].n_steps);
-	run_number_destroy(runs.numbers);
-	pfree(runs.run);
-	pfree(numbers);
-}
-
-/* What no row has is cut off from each. */
-static RowPointer *
-decode_and_sort(const GroupBuilder *builder)
-{
-	Size		stride = (builder->parts & PART_POLICY) ? sizeof(StepRow) :
-		(builder->parts & PART_EXTRA) ? offsetof(StepRow, coarse_state) :
-		(builder->parts & PART_WIDE) ? offsetof(StepRow, turn) : offsetof(StepRow, next_state);
-	RowPointer *pointers = MemoryContextAllocHuge(CurrentMemoryContext,
-												  builder->n_rows * (sizeof(RowPointer) + stride));
-	char	   *rows = (char *) (pointers + builder->n_rows);
+	ids_hash   *numbers = ids_create(CurrentMemoryContext, MIN_ROLLOUTS, NULL);
+	RolloutPlace *rollout = NULL;
+	uint32	   *turn = places->turns;
 	RowWalk		walk = begin_walk(builder);
 	StepRow		row = row_before_first;
 
-	for (uint64 n = 0; next_row(&walk, &row); n++)
-		memcpy(rows + n * stride, &row, stride);
-	order_rows(rows, stride, builder->n_rows, pointers);
-	return pointers;
+	while (next_row_of_kind(&walk, &row, plain))
+	{
+		if (rollout == NULL || row.rollout_id != rollout->rollout_id)
+			rollout = take_turn(places, numbers, rollout, row.rollout_id, turn++);
+		/* The enum's order makes one row's true outweigh another's false. */
+		rollout->success = Max(rollout->success, row.success);
+		if (row.is_rollout)
+		{
+			rollout->n_own++;
+			continue;
+		}
+		if (rollout->n_steps > 0 && row.step_no <= rollout->last_step_no)
+			rollout->in_order = false;
+		rollout->last_step_no = row.step_no;
+		rollout->n_steps++;
+	}
+	ids_destroy(numbers);
 }
 
 void
-begin_ordered_rows(OrderedRows *rows, const GroupBuilder *builder)
+find_places(const GroupBuilder *builder, RolloutPlaces *places)
 {
-	rows->walk = begin_walk(builder);
-	rows->row = row_before_first;
-	rows->sorted = builder->sorted ? NULL : decode_and_sort(builder);
-	rows->position = 0;
-	rows->n_rows = builder->n_rows;
+	places->n = 0;
+	places->room = MIN_ROLLOUTS;
+	places->rollout = palloc(places->room * sizeof(RolloutPlace));
+	/* What a builder counts is how often it was another's turn. */
+	places->turns = ALLOCATE_ARRAY(uint32, builder->n_rollouts);
+	if (has_plain_rows(builder))
+		count_rows(builder, places, true);
+	else
+		count_rows(builder, places, false);
+	places->ordered = ALLOCATE_ARRAY(RolloutPlace *, places->n);
+	for (uint32 r = 0; r < places->n; r++)
+		places->ordered[r] = &places->rollout[r];
+	sort_places(places->ordered, places->n);
+	begin_places(places);
+}
+
+void
+begin_places(RolloutPlaces *places)
+{
+	uint64		next = 0;
+
+	for (uint32 r = 0; r < places->n; r++)
+	{
+		RolloutPlace *rollout = places->ordered[r];
+
+		rollout->next_own = next;
+		rollout->next_step = next + rollout->n_own;
+		next = rollout->next_step + rollout->n_steps;
+	}
+}
+
+void
+free_places(RolloutPlaces *places)
+{
+	pfree(places->ordered);
+	pfree(places->turns);
+	pfree(places->rollout);
+}
+
+/* ----------
+ * Steps of rollouts that have not theirs in order
+ * ----------
+ */
+
+/* Room for what the steps of one such rollout need; NULL: all have theirs in order. */
+static StepKey *
+make_room_for_keys(const RolloutPlaces *places, Size width)
+{
+	uint64		most = 0;
+
+	for (uint32 r = 0; r < places->n; r++)
+		if (!places->rollout[r].in_order)
+			most = Max(most, places->rollout[r].n_steps);
+	return most == 0 ? NULL : MemoryContextAllocHuge(CurrentMemoryContext, most * (sizeof(StepKey) + width));
+}
+
+/* Keys compare as numbers do. */
+static inline uint32
+step_bits(int32 step_no)
+{
+	return (uint32) step_no ^ ((uint32) 1 << 31);
+}
+
+static inline StepKey
+step_key(int32 step_no, uint64 place)
+{
+	return (StepKey) step_bits(step_no) << 32 | place;
+}
+
+/* Values of 64 bits, whatever they are. */
+static void
+order_column(void *column, const StepKey *keys, uint64 n, uint64 *ordered)
+{
+	const uint64 *values = column;
+
+	for (uint64 i = 0; i < n; i++)
+		ordered[i] = values[(uint32) keys[i]];
+	memcpy(column, ordered, n * sizeof(uint64));
+}
+
+static bool
+order_steps_of_rollout(const GroupColumns *group, uint64 first, uint64 n, StepKey *keys)
+{
+	int32	   *step_no = unconstify(int32 *, group->step_no) + first;
+	uint64	   *ordered = keys + n;
+
+	for (uint64 i = 0; i < n; i++)
+		keys[i] = step_key(step_no[i], i);
+	sort_step_keys(keys, n);
+	for (uint64 i = 0; i < n; i++)
+	{
+		step_no[i] = (int32) step_bits((int32) (keys[i] >> 32));
+		if (i > 0 && step_no[i] == step_no[i - 1])
+			return false;
+	}
+	order_column((void *) (group->step_id + first), keys, n, ordered);
+	order_column((void *) (group->state + first), keys, n, ordered);
+	order_column((void *) (group->action + first), keys, n, ordered);
+	order_column((void *) (group->reward + first), keys, n, ordered);
+	return true;
+}
+
+bool
+order_steps(const RolloutPlaces *places, const GroupColumns *group)
+{
+	StepKey    *keys = make_room_for_keys(places, sizeof(uint64));
+	bool		done = true;
+
+	for (uint32 r = 0; keys != NULL && r < places->n && done; r++)
+	{
+		const RolloutPlace *rollout = &places->rollout[r];
+
+		CHECK_ONCE_IN_A_WHILE(r);
+		/* Every row is in its place: the next one would come behind the last. */
+		if (!rollout->in_order)
+			done = order_steps_of_rollout(group, rollout->next_step - rollout->n_steps, rollout->n_steps, keys);
+	}
+	if (keys != NULL)
+		pfree(keys);
+	return done;
+}
+
+/* ----------
+ * Rows of every kind
+ * ----------
+ */
+
+static void
+order_rows_of_rollout(char *rows, Size stride, uint64 n, StepKey *keys)
+{
+	char	   *ordered = (char *) (keys + n);
+
+	for (uint64 i = 0; i < n; i++)
+		keys[i] = step_key(((const StepRow *) (rows + i * stride))->step_no, i);
+	sort_step_keys(keys, n);
+	for (uint64 i = 0; i < n; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		memcpy(ordered + i * stride, rows + (uint32) keys[i] * stride, stride);
+	}
+	copy_large(rows, ordered, n * stride);
+}
+
+static char *
+place_rows(const GroupBuilder *builder, const RolloutPlaces *places, Size stride)
+{
+	char	   *rows = allocate_large(array_size(builder->n_rows, stride));
+	RolloutPlace *rollout = NULL;
+	const uint32 *turn = places->turns;
+	RowWalk		walk = begin_walk(builder);
+	StepRow		row = row_before_first;
+	StepKey    *keys;
+
+	while (next_row(&walk, &row))
+	{
+		uint64		place;
+
+		rollout = next_place(places, rollout, &turn, row.rollout_id);
+		place = row.is_rollout ? rollout->next_own++ : rollout->next_step++;
+		memcpy(rows + place * stride, &row, stride);
+	}
+	keys = make_room_for_keys(places, stride);
+	for (uint32 r = 0; keys != NULL && r < places->n; r++)
+	{
+		CHECK_ONCE_IN_A_WHILE(r);
+		rollout = &places->rollout[r];
+		if (!rollout->in_order)
+			order_rows_of_rollout(rows + (rollout->next_step - rollout->n_steps) * stride, stride, rollout->n_steps, keys);
+	}
+	if (keys != NULL)
+		pfree(keys);
+	return rows;
+}
+
+/* What no row has is cut off from each. */
+static Size
+size_of_rows(const GroupBuilder *builder)
+{
+	return (builder->parts & PART_POLICY) ? sizeof(StepRow) :
+		(builder->parts & PART_EXTRA) ? offsetof(StepRow, coarse_state) :
+		(builder->parts & PART_WIDE) ? offsetof(StepRow, turn) : offsetof(StepRow, next_state);
+}
+
+void
+begin_ordered_rows(OrderedRows *rows, const GroupBuilder *builder, const RolloutPlaces *places)
+{
+	*rows = (OrderedRows) {begin_walk(builder), row_before_first, .stride = size_of_rows(builder), .n_rows = builder->n_rows};
+	if (places != NULL)
+		rows->placed = place_rows(builder, places, rows->stride);
 }
 
 void
 end_ordered_rows(OrderedRows *rows)
 {
-	if (rows->sorted)
-		pfree(rows->sorted);
-}
-
-uint64
-count_rollouts(const GroupBuilder *builder, const OrderedRows *rows)
-{
-	uint64		n = 1;
-
-	if (rows->sorted == NULL)
-		return builder->n_rollouts;
-	for (uint64 i = 1; i < rows->n_rows; i++)
-		n += rows->sorted[i]->rollout_id != rows->sorted[i - 1]->rollout_id;
-	return n;
+	if (rows->placed)
+		pfree(rows->placed);
 }
