@@ -20,73 +20,113 @@ refuse_digest(const DigestReader *reader)
 }
 
 /* ----------
- * Counts by a key
+ * What goes one way or the other
  * ----------
  */
 
-static void
-write_counts(StringInfo bytes, counts_hash *counts)
+/* Something of a digest on its way into bytes, or out of them, where it is added to what is there. */
+typedef struct Coder
 {
-	int64		n = 0;
-	int64		before = 0;
-	Counted    *sorted;
-
-	if (counts == NULL)
-	{
-		write_count(bytes, 0);
-		return;
-	}
-	sorted = sorted_counts(counts, &n);
-	write_count(bytes, n);
-	for (int64 i = 0; i < n; i++)
-	{
-		write_signed(bytes, (int64) ((uint64) sorted[i].number - (uint64) before));
-		write_count(bytes, sorted[i].n);
-		before = sorted[i].number;
-	}
-	pfree(sorted);
-}
-
-static void
-add_counts(DigestReader *reader, counts_hash **counts, MemoryContext context, int64 least, int64 most)
-{
-	int64		n = read_n(reader);
-	uint64		number = 0;
-
-	for (int64 i = 0; i < n; i++)
-	{
-		int64		before = (int64) number;
-		int64		count;
-
-		number += (uint64) read_signed(reader);
-		count = read_count(reader);
-		if (unlikely(count == 0 || (int64) number > most || (int64) number < least || (i > 0 && (int64) number <= before)))
-			refuse_digest(reader);
-		count_in(counts, context, (int64) number, count);
-		CHECK_ONCE_IN_A_WHILE(i);
-	}
-}
+	StringInfo	bytes;			/* to be written; NULL: */
+	DigestReader *reader;		/* to be read */
+	MemoryContext context;		/* of what is added */
+} Coder;
 
 /* Counts of all digests together are far from what an integer can be. */
 static void
-add_count(DigestReader *reader, int64 *count)
+code_count(Coder *coder, int64 *count)
 {
-	int64		added = read_count(reader);
-
-	if (unlikely(pg_add_s64_overflow(*count, added, count)))
-		refuse_digest(reader);
+	if (coder->bytes != NULL)
+		write_count(coder->bytes, *count);
+	else if (unlikely(pg_add_s64_overflow(*count, read_count(coder->reader), count)))
+		refuse_digest(coder->reader);
 }
 
 static void
-add_sum(DigestReader *reader, Sum *sum)
+code_sum(Coder *coder, Sum *sum)
 {
-	Sum			added = read_sum(reader);
+	Sum			added;
 
+	if (coder->bytes != NULL)
+	{
+		write_sum(coder->bytes, sum);
+		return;
+	}
+	added = read_sum(coder->reader);
 	/* As it is, where it is the first. */
 	if (sum->high == 0 && sum->low == 0)
 		*sum = added;
 	else
 		sum_add_sum(sum, &added);
+}
+
+/* The least, and the greatest, of all. */
+static void
+code_range(Coder *coder, double *least, double *greatest)
+{
+	double		low;
+	double		high;
+
+	if (coder->bytes != NULL)
+	{
+		write_number(coder->bytes, *least);
+		write_number(coder->bytes, *greatest);
+		return;
+	}
+	low = read_number(coder->reader);
+	high = read_number(coder->reader);
+	*least = Min(*least, low);
+	*greatest = Max(*greatest, high);
+}
+
+/* A key as its distance from the one before; of what is read each between these two, and above the one before. */
+static int64
+code_key(Coder *coder, int64 before, int64 key, bool is_first, int64 least, int64 most)
+{
+	if (coder->bytes != NULL)
+	{
+		write_signed(coder->bytes, (int64) ((uint64) key - (uint64) before));
+		return key;
+	}
+	key = (int64) ((uint64) before + (uint64) read_signed(coder->reader));
+	if (unlikely(key > most || key < least || (!is_first && key <= before)))
+		refuse_digest(coder->reader);
+	return key;
+}
+
+/* How many of something follow. */
+static int64
+code_n(Coder *coder, int64 n)
+{
+	if (coder->bytes == NULL)
+		return read_n(coder->reader);
+	write_count(coder->bytes, n);
+	return n;
+}
+
+static void
+code_counts(Coder *coder, counts_hash **counts, int64 least, int64 most)
+{
+	int64		n = 0;
+	int64		number = 0;
+	Counted    *sorted = coder->bytes != NULL && *counts != NULL ? sorted_counts(*counts, &n) : NULL;
+
+	n = code_n(coder, n);
+	for (int64 i = 0; i < n; i++)
+	{
+		int64		count = 0;
+
+		number = code_key(coder, number, sorted ? sorted[i].number : 0, i == 0, least, most);
+		if (sorted != NULL)
+			write_count(coder->bytes, sorted[i].n);
+		else if ((count = read_count(coder->reader)) > 0)
+			count_in(counts, coder->context, number, count);
+		else
+			refuse_digest(coder->reader);
+		CHECK_ONCE_IN_A_WHILE(i);
+	}
+	if (sorted != NULL)
+		pfree(sorted);
 }
 
 /* ----------
@@ -95,122 +135,82 @@ add_sum(DigestReader *reader, Sum *sum)
  */
 
 static void
-write_totals(StringInfo bytes, const Digest *digest)
+code_group_counts(Coder *coder, Digest *digest)
 {
+	int			n_rewards = digest->n_rewards;
+
 	for (int i = 0; i < N_DIGEST_COUNTS; i++)
-		write_count(bytes, digest->counts[i]);
-	write_sum(bytes, &digest->returns);
-	write_count(bytes, digest->n_rewards);
-	for (int i = 0; i < digest->n_rewards; i++)
+		code_count(coder, &digest->counts[i]);
+	code_sum(coder, &digest->returns);
+	if (coder->bytes != NULL)
+		write_count(coder->bytes, n_rewards);
+	else
 	{
-		write_count(bytes, digest->rewards[i].n);
-		write_sum(bytes, &digest->rewards[i].sum);
+		n_rewards = (int) read_limited(coder->reader, PG_UINT8_MAX);
+		digest_make_room_for_rewards(digest, n_rewards);
 	}
-}
-
-static void
-add_totals(DigestReader *reader, Digest *digest)
-{
-	int			n_rewards;
-
-	for (int i = 0; i < N_DIGEST_COUNTS; i++)
-		add_count(reader, &digest->counts[i]);
-	add_sum(reader, &digest->returns);
-	n_rewards = (int) read_limited(reader, PG_UINT8_MAX);
-	digest_make_room_for_rewards(digest, n_rewards);
 	for (int i = 0; i < n_rewards; i++)
 	{
-		add_count(reader, &digest->rewards[i].n);
-		add_sum(reader, &digest->rewards[i].sum);
+		code_count(coder, &digest->rewards[i].n);
+		code_sum(coder, &digest->rewards[i].sum);
 	}
 }
 
-static void
-write_advantages(StringInfo bytes, const Digest *digest)
+/* False: these are of nothing, and that is all that is to be said. */
+static bool
+code_advantage_sums(Coder *coder, AdvantageTotals *totals)
 {
-	for (int i = 0; i < digest->n_methods; i++)
-	{
-		const AdvantageTotals *totals = &digest->advantages[i];
+	int64		before = coder->bytes != NULL ? 0 : totals->n;
 
-		write_count(bytes, totals->n);
-		if (totals->n == 0)
-			continue;
-		write_count(bytes, totals->n_positive);
-		write_count(bytes, totals->n_negative);
-		write_sum(bytes, &totals->sum);
-		write_sum(bytes, &totals->abs_sum);
-		write_sum(bytes, &totals->square_sum);
-		write_number(bytes, totals->least);
-		write_number(bytes, totals->greatest);
-	}
+	code_count(coder, &totals->n);
+	if (totals->n == before)
+		return false;
+	code_count(coder, &totals->n_positive);
+	code_count(coder, &totals->n_negative);
+	code_sum(coder, &totals->sum);
+	code_sum(coder, &totals->abs_sum);
+	return true;
 }
 
 static void
-add_advantages(DigestReader *reader, Digest *digest)
+code_advantages(Coder *coder, Digest *digest)
 {
-	for (int i = 0; i < digest->n_methods; i++)
-	{
-		AdvantageTotals *totals = &digest->advantages[i];
-		int64		before = totals->n;
-		double		least;
-		double		greatest;
-
-		add_count(reader, &totals->n);
-		if (totals->n == before)
-			continue;
-		add_count(reader, &totals->n_positive);
-		add_count(reader, &totals->n_negative);
-		add_sum(reader, &totals->sum);
-		add_sum(reader, &totals->abs_sum);
-		add_sum(reader, &totals->square_sum);
-		least = read_number(reader);
-		greatest = read_number(reader);
-		totals->least = before > 0 ? Min(totals->least, least) : least;
-		totals->greatest = before > 0 ? Max(totals->greatest, greatest) : greatest;
-	}
+	for (AdvantageTotals *totals = digest->advantages; totals < digest->advantages + digest->n_methods; totals++)
+		if (code_advantage_sums(coder, totals))
+		{
+			code_sum(coder, &totals->square_sum);
+			code_range(coder, &totals->least, &totals->greatest);
+		}
 }
 
 static void
-write_histogram(StringInfo bytes, const Digest *digest)
+code_histogram(Coder *coder, Digest *digest)
 {
 	for (int i = 0; i < digest->n_methods; i++)
-		write_counts(bytes, digest->advantages[i].bins);
-}
-
-static void
-add_histogram(DigestReader *reader, Digest *digest)
-{
-	for (int i = 0; i < digest->n_methods; i++)
-		add_counts(reader, &digest->advantages[i].bins, digest->context, -(int64) FURTHEST_BIN, (int64) FURTHEST_BIN);
+		code_counts(coder, &digest->advantages[i].bins, -(int64) FURTHEST_BIN, (int64) FURTHEST_BIN);
 }
 
 /* The pairs that disagree somewhere, each as its distance from the one before. */
 static void
-write_signs(StringInfo bytes, const Digest *digest)
+write_apart(StringInfo bytes, const Digest *digest)
 {
-	int			n_pairs = digest_n_pairs(digest);
 	int			before = -1;
 
-	write_counts(bytes, digest->signs);
-	for (int i = 0; i < n_pairs; i++)
-	{
+	for (int i = 0; i < digest_n_pairs(digest); i++)
 		if (digest->apart[i] > 0)
 		{
 			write_count(bytes, i - before);
 			write_number(bytes, digest->apart[i]);
 			before = i;
 		}
-	}
 }
 
 static void
-add_signs(DigestReader *reader, Digest *digest)
+add_apart(DigestReader *reader, Digest *digest)
 {
 	int			n_pairs = digest_n_pairs(digest);
 	int64		pair = -1;
 
-	/* A digit for the outcome and one for each method. */
-	add_counts(reader, &digest->signs, digest->context, n_pairs > 0 ? 0 : 1, n_pairs > 0 ? (INT64CONST(4) << 2 * digest->n_methods) - 1 : 0);
 	while (reader->at < reader->end)
 	{
 		int64		distance = read_limited(reader, n_pairs);
@@ -221,6 +221,19 @@ add_signs(DigestReader *reader, Digest *digest)
 			refuse_digest(reader);
 		digest->apart[pair] = Max(digest->apart[pair], apart);
 	}
+}
+
+static void
+code_signs(Coder *coder, Digest *digest)
+{
+	bool		has_pairs = digest_n_pairs(digest) > 0;
+
+	/* A digit for the outcome and one for each method. */
+	code_counts(coder, &digest->signs, has_pairs ? 0 : 1, has_pairs ? (INT64CONST(4) << 2 * digest->n_methods) - 1 : 0);
+	if (coder->bytes != NULL)
+		write_apart(coder->bytes, digest);
+	else
+		add_apart(coder->reader, digest);
 }
 
 /* Those without a category first, then by their bytes. */
@@ -237,94 +250,66 @@ compare_calls(const void *a, const void *b)
 	return result != 0 ? result : (one->length > other->length) - (one->length < other->length);
 }
 
-static void
-write_calls(StringInfo bytes, const Digest *digest)
+static CallTotals *
+sorted_calls(const Digest *digest)
 {
 	CallTotals *sorted = ALLOCATE_ARRAY(CallTotals, digest->n_calls);
 
 	if (digest->n_calls > 0)
 		memcpy(sorted, digest->calls, sizeof(CallTotals) * digest->n_calls);
 	qsort(sorted, digest->n_calls, sizeof(CallTotals), compare_calls);
-	write_count(bytes, digest->n_calls);
-	for (int i = 0; i < digest->n_calls; i++)
-	{
-		write_count(bytes, sorted[i].category.bytes != NULL);
-		if (sorted[i].category.bytes != NULL)
-			write_name(bytes, &sorted[i].category);
-		for (int c = 0; c < N_CALL_COUNTS; c++)
-			write_count(bytes, sorted[i].counts[c]);
-		for (int m = 0; m < digest->n_methods; m++)
-		{
-			const AdvantageTotals *totals = &sorted[i].methods[m];
-
-			write_count(bytes, totals->n);
-			if (totals->n == 0)
-				continue;
-			write_count(bytes, totals->n_positive);
-			write_count(bytes, totals->n_negative);
-			write_sum(bytes, &totals->sum);
-			write_sum(bytes, &totals->abs_sum);
-		}
-	}
-	pfree(sorted);
+	return sorted;
 }
 
 static void
-add_calls(DigestReader *reader, Digest *digest)
+write_category(StringInfo bytes, const Category *category)
 {
-	int64		n = read_n(reader);
+	write_count(bytes, category->bytes != NULL);
+	if (category->bytes != NULL)
+		write_name(bytes, category);
+}
+
+static CallTotals *
+calls_of_next(DigestReader *reader, Digest *digest)
+{
+	Category	category = {NULL, 0};
+
+	if (read_limited(reader, 1) == 1)
+		category = read_name(reader);
+	return digest_calls(digest, &category);
+}
+
+static void
+code_calls(Coder *coder, Digest *digest)
+{
+	CallTotals *sorted = coder->bytes != NULL ? sorted_calls(digest) : NULL;
+	int64		n = code_n(coder, digest->n_calls);
 
 	for (int64 i = 0; i < n; i++)
 	{
-		bool		is_named = read_limited(reader, 1) == 1;
-		Category	category = is_named ? read_name(reader) : (Category) {NULL, 0};
-		CallTotals *calls = digest_calls(digest, &category);
+		CallTotals *calls = sorted != NULL ? &sorted[i] : calls_of_next(coder->reader, digest);
 
+		if (sorted != NULL)
+			write_category(coder->bytes, &calls->category);
 		for (int c = 0; c < N_CALL_COUNTS; c++)
-			add_count(reader, &calls->counts[c]);
+			code_count(coder, &calls->counts[c]);
 		for (int m = 0; m < digest->n_methods; m++)
-		{
-			AdvantageTotals *totals = &calls->methods[m];
-			int64		before = totals->n;
-
-			add_count(reader, &totals->n);
-			if (totals->n == before)
-				continue;
-			add_count(reader, &totals->n_positive);
-			add_count(reader, &totals->n_negative);
-			add_sum(reader, &totals->sum);
-			add_sum(reader, &totals->abs_sum);
-		}
+			(void) code_advantage_sums(coder, &calls->methods[m]);
 	}
+	if (sorted != NULL)
+		pfree(sorted);
 }
 
 static void
-write_measures(StringInfo bytes, const Digest *digest)
+code_measures(Coder *coder, Digest *digest)
 {
-	for (int i = 0; i < digest->n_measures; i++)
+	for (MeasureTotals *totals = digest->measured; totals < digest->measured + digest->n_measures; totals++)
 	{
-		const MeasureTotals *totals = &digest->measured[i];
-
-		write_count(bytes, totals->n);
-		write_count(bytes, totals->n_successes);
-		write_sum(bytes, &totals->sum);
-		write_sum(bytes, &totals->judged_sum);
-		write_counts(bytes, totals->numbers);
-	}
-}
-
-static void
-add_measures(DigestReader *reader, Digest *digest)
-{
-	for (int i = 0; i < digest->n_measures; i++)
-	{
-		MeasureTotals *totals = &digest->measured[i];
-
-		add_count(reader, &totals->n);
-		add_count(reader, &totals->n_successes);
-		add_sum(reader, &totals->sum);
-		add_sum(reader, &totals->judged_sum);
-		add_counts(reader, &totals->numbers, digest->context, -GREATEST_NUMBER_KEY, GREATEST_NUMBER_KEY);
+		code_count(coder, &totals->n);
+		code_count(coder, &totals->n_successes);
+		code_sum(coder, &totals->sum);
+		code_sum(coder, &totals->judged_sum);
+		code_counts(coder, &totals->numbers, -GREATEST_NUMBER_KEY, GREATEST_NUMBER_KEY);
 	}
 }
 
@@ -337,58 +322,42 @@ compare_horizons(const void *a, const void *b)
 	return (one->key > other->key) - (one->key < other->key);
 }
 
-static void
-write_horizons(StringInfo bytes, const Digest *digest)
+static Horizon **
+sorted_horizons(const Digest *digest, uint32 n)
 {
-	uint32		n = digest->horizons == NULL ? 0 : digest->horizons->members;
 	Horizon   **sorted = ALLOCATE_ARRAY(Horizon *, n);
-	uint32		i = 0;
-	int64		before = 0;
+	horizon_iterator scan;
 
 	if (n > 0)
-	{
-		horizon_iterator scan;
-		Horizon    *horizon;
-
 		horizon_start_iterate(digest->horizons, &scan);
-		while ((horizon = horizon_iterate(digest->horizons, &scan)) != NULL)
-			sorted[i++] = horizon;
-	}
+	for (uint32 i = 0; i < n; i++)
+		sorted[i] = horizon_iterate(digest->horizons, &scan);
 	qsort(sorted, n, sizeof(Horizon *), compare_horizons);
-	write_count(bytes, n);
-	for (i = 0; i < n; i++)
-	{
-		write_signed(bytes, (int64) ((uint64) sorted[i]->key - (uint64) before));
-		write_count(bytes, sorted[i]->n);
-		write_count(bytes, sorted[i]->n_successes);
-		write_count(bytes, sorted[i]->n_steps);
-		write_sum(bytes, &sorted[i]->excess);
-		write_counts(bytes, sorted[i]->excesses);
-		before = sorted[i]->key;
-	}
-	pfree(sorted);
+	return sorted;
 }
 
 static void
-add_horizons(DigestReader *reader, Digest *digest)
+code_horizons(Coder *coder, Digest *digest)
 {
-	int64		n = read_n(reader);
-	uint64		key = 0;
+	int64		n = digest->horizons == NULL ? 0 : digest->horizons->members;
+	Horizon   **sorted = coder->bytes != NULL ? sorted_horizons(digest, n) : NULL;
+	int64		key = 0;
 
+	n = code_n(coder, n);
 	for (int64 i = 0; i < n; i++)
 	{
 		Horizon    *horizon;
 
-		key += (uint64) read_signed(reader);
-		if ((int64) key > NO_HORIZON || (int64) key < -GREATEST_EXACT_KEY)
-			refuse_digest(reader);
-		horizon = digest_horizon(digest, (int64) key);
-		add_count(reader, &horizon->n);
-		add_count(reader, &horizon->n_successes);
-		add_count(reader, &horizon->n_steps);
-		add_sum(reader, &horizon->excess);
-		add_counts(reader, &horizon->excesses, digest->context, -GREATEST_NUMBER_KEY, GREATEST_NUMBER_KEY);
+		key = code_key(coder, key, sorted ? sorted[i]->key : 0, i == 0, -GREATEST_EXACT_KEY, NO_HORIZON);
+		horizon = sorted ? sorted[i] : digest_horizon(digest, key);
+		code_count(coder, &horizon->n);
+		code_count(coder, &horizon->n_successes);
+		code_count(coder, &horizon->n_steps);
+		code_sum(coder, &horizon->excess);
+		code_counts(coder, &horizon->excesses, -GREATEST_NUMBER_KEY, GREATEST_NUMBER_KEY);
 	}
+	if (sorted != NULL)
+		pfree(sorted);
 }
 
 /* ----------
@@ -396,27 +365,22 @@ add_horizons(DigestReader *reader, Digest *digest)
  * ----------
  */
 
-typedef struct PartCodec
-{
-	void		(*write) (StringInfo bytes, const Digest *digest);
-	void		(*add) (DigestReader *reader, Digest *digest);
-} PartCodec;
-
-static const PartCodec codecs[N_DIGEST_PARTS] = {
-	[PART_COUNTS] = {write_totals, add_totals},
-	[PART_ADVANTAGES] = {write_advantages, add_advantages},
-	[PART_HISTOGRAM] = {write_histogram, add_histogram},
-	[PART_SIGNS] = {write_signs, add_signs},
-	[PART_CALLS] = {write_calls, add_calls},
-	[PART_MEASURES] = {write_measures, add_measures},
-	[PART_HORIZONS] = {write_horizons, add_horizons}
+static void (*const codecs[N_DIGEST_PARTS]) (Coder *coder, Digest *digest) = {
+	[PART_COUNTS] = code_group_counts,
+	[PART_ADVANTAGES] = code_advantages,
+	[PART_HISTOGRAM] = code_histogram,
+	[PART_SIGNS] = code_signs,
+	[PART_CALLS] = code_calls,
+	[PART_MEASURES] = code_measures,
+	[PART_HORIZONS] = code_horizons
 };
 
 GroupDigest *
-digest_write(const Digest *digest)
+digest_write(Digest *digest)
 {
 	StringInfoData parts;
 	StringInfoData bytes;
+	Coder		coder = {.bytes = &parts};
 	uint64		length[N_DIGEST_PARTS];
 
 	initStringInfo(&parts);
@@ -429,7 +393,7 @@ digest_write(const Digest *digest)
 		uint64		before = parts.len;
 
 		if ((digest->parts & 1 << i) != 0)
-			codecs[i].write(&parts, digest);
+			codecs[i] (&coder, digest);
 		length[i] = parts.len - before;
 	}
 	for (int i = 0; i < N_DIGEST_PARTS; i++)
@@ -465,13 +429,14 @@ digest_add(Digest *digest, const GroupDigest *datum, int sqlerrcode)
 	for (int i = PART_COUNTS; i < N_DIGEST_PARTS; i++)
 	{
 		DigestReader part = {reader.at, reader.at + length[i], sqlerrcode};
+		Coder		coder = {.reader = &part, .context = digest->context};
 
 		reader.at += length[i];
 		if ((datum->parts & 1 << i) == 0 && length[i] > 0)
 			refuse_digest(&reader);
 		if ((digest->parts & 1 << i) == 0)
 			continue;
-		codecs[i].add(&part, digest);
+		codecs[i] (&coder, digest);
 		require_end(&part);
 	}
 }

@@ -80,8 +80,8 @@ typedef struct AdvantageTotals
 	Sum			sum;
 	Sum			abs_sum;
 	Sum			square_sum;		/* squares of up to 1e-300 are 0 */
-	double		least;			/* of none: undefined */
-	double		greatest;
+	double		least;			/* of none: infinite, */
+	double		greatest;		/* of none: minus infinite */
 	counts_hash *bins;			/* see bin_of_advantage; NULL: none */
 } AdvantageTotals;
 
@@ -193,7 +193,7 @@ extern Horizon *digest_horizon(Digest *digest, int64 key);
 extern void count_in(counts_hash **counts, MemoryContext context, int64 number, int64 n);
 
 /* codec.c */
-extern GroupDigest *digest_write(const Digest *digest);
+extern GroupDigest *digest_write(Digest *digest);
 extern void digest_add(Digest *digest, const GroupDigest *datum, int sqlerrcode);
 
 /* rollup.c */

@@ -277,8 +277,6 @@ add_method(Making *making, const Matrix *advantages, int method)
 	const double *advantage = advantages->numbers + method;
 	Run			run = {0};
 
-	totals->least = INFINITY;
-	totals->greatest = -INFINITY;
 	for (uint32 i = 0; i < making->calls.n_steps; i++, advantage += advantages->width)
 	{
 		CHECK_ONCE_IN_A_WHILE(i);

@@ -75,6 +75,11 @@ take_names(Digest *digest, const Category *methods, int n_methods, const Categor
 	digest->n_measures = n_measures;
 	digest->measures = copy_names(digest->context, measures, n_measures);
 	digest->advantages = MemoryContextAllocZero(digest->context, sizeof(AdvantageTotals) * Max(n_methods, 1));
+	for (int i = 0; i < n_methods; i++)
+	{
+		digest->advantages[i].least = INFINITY;
+		digest->advantages[i].greatest = -INFINITY;
+	}
 	digest->measured = MemoryContextAllocZero(digest->context, sizeof(MeasureTotals) * Max(n_measures, 1));
 	digest->apart = MemoryContextAllocZero(digest->context, sizeof(double) * Max(digest_n_pairs(digest), 1));
 }
