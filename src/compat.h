@@ -14,13 +14,6 @@
 #include "varatt.h"
 #endif
 
-/* 18 can leave room before a minimal tuple. */
-#if PG_VERSION_NUM >= 180000
-#define form_minimal_tuple(desc, values, nulls) heap_form_minimal_tuple(desc, values, nulls, 0)
-#else
-#define form_minimal_tuple(desc, values, nulls) heap_form_minimal_tuple(desc, values, nulls)
-#endif
-
 /* Memory that is filled and reset many times: from 15 on one block of this size stays, which takes large pieces, too. */
 #if PG_VERSION_NUM >= 150000
 #define create_keeping_context(parent, name, size) GenerationContextCreate(parent, name, size, size, size)
