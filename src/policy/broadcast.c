@@ -14,7 +14,7 @@
 #include "utils/array.h"
 
 #include "arrays.h"
-#include "policy/mask.h"
+#include "checked_arguments.h"
 
 PG_FUNCTION_INFO_V1(stepadv_broadcast);
 
@@ -35,7 +35,7 @@ stepadv_broadcast(PG_FUNCTION_ARGS)
 {
 	float		advantage = real_advantage(PG_GETARG_FLOAT8(0));
 	int			n;
-	const bool *mask = open_mask(PG_GETARG_ARRAYTYPE_P(1), &n);
+	const bool *mask = list_argument(fcinfo, 1, "mask", BOOLOID, &n);
 	ArrayType  *result;
 	float	   *tokens;
 

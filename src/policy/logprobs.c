@@ -18,8 +18,8 @@
 #include "utils/memutils.h"
 
 #include "arrays.h"
+#include "checked_arguments.h"
 #include "policy/logprobs.h"
-#include "policy/mask.h"
 
 static double
 element_number(Oid type, Datum element)
@@ -131,7 +131,7 @@ log_ratios_open(FunctionCallInfo fcinfo, bool forgiving, LogRatios *ratios)
 	{
 		int			n;
 
-		ratios->mask = open_mask(PG_GETARG_ARRAYTYPE_P(2), &n);
+		ratios->mask = list_argument(fcinfo, 2, "mask", BOOLOID, &n);
 		refuse_length("mask", n, &ratios->new_policy);
 	}
 	ratios->next = 0;
