@@ -8,17 +8,19 @@
 
 #include "arrays.h"
 #include "estimators/leave_one_out.h"
+#include "group/builder.h"
 #include "parameters.h"
 #include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_without_rollout);
 PG_FUNCTION_INFO_V1(stepadv_left_out);
 
-/* The group as it was, but for a rollout. */
+/* The group of all rollouts but one. */
 Datum
 stepadv_without_rollout(PG_FUNCTION_ARGS)
 {
 	int64		rollout_id = PG_GETARG_INT64(1);
+	GroupBuilder *builder = group_builder_create(CurrentMemoryContext);
 	GroupColumns group;
 	int64		rollout;
 
@@ -28,7 +30,11 @@ stepadv_without_rollout(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rollout " INT64_FORMAT " is not in the group", rollout_id)));
-	PG_RETURN_POINTER(group_copy_without(&group, (uint32) rollout));
+	group_builder_take_shape(builder, &group);
+	for (uint32 r = 0; r < group.n_rollouts; r++)
+		if (r != rollout)
+			group_builder_add_rollout(builder, &group, r, group.rollout_id[r]);
+	PG_RETURN_POINTER(group_builder_finish(builder));
 }
 
 /* A row per rollout to leave out. */

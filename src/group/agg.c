@@ -16,7 +16,7 @@
 #include "arrays.h"
 #include "compat.h"
 #include "group/builder.h"
-#include "group/io.h"
+#include "group/group_forms.h"
 #include "group/pool.h"
 #include "hash.h"
 

@@ -301,61 +301,6 @@ group_copy(const GroupColumns *group, GroupColumns *copy)
 	return datum;
 }
 
-/* What is left out of a column: `begin` up to `end` of each of the columns of this length that it consists of. */
-typedef struct Gap
-{
-	uint64		n_columns;
-	uint64		length;
-	uint64		begin;
-	uint64		end;
-} Gap;
-
-static void
-copy_around(const Gap *gap, char *to, const char *from, Size width)
-{
-	for (uint64 c = 0; c < gap->n_columns; c++)
-	{
-		copy_large(to, from, gap->begin * width);
-		to += gap->begin * width;
-		copy_large(to, from + gap->end * width, (gap->length - gap->end) * width);
-		to += (gap->length - gap->end) * width;
-		from += gap->length * width;
-	}
-}
-
-RolloutGroup *
-group_copy_without(const GroupColumns *group, uint32 rollout)
-{
-	GroupShape	shape = shape_of_columns(group);
-	uint32		begin = group->first_step[rollout];
-	uint32		end = group->first_step[rollout + 1];
-	struct
-	{
-		Gap			n_rollouts,
-					n_steps,
-					n_step_rewards,
-					n_outcome_rewards;
-	}			gaps = {
-		{1, group->n_rollouts, rollout, rollout + 1},
-		{1, group->n_steps, begin, end},
-		{group->n_rewards, group->n_steps, begin, end},
-		{group->n_rewards, group->n_rollouts, rollout, rollout + 1}
-	};
-	GroupColumns copy;
-	RolloutGroup *datum;
-
-	shape.n_rollouts--;
-	shape.n_steps -= end - begin;
-	datum = group_allocate(&shape, &copy);
-#define COLUMN(name, type, count, bit) \
-	if (group->name != NULL) \
-		copy_around(&gaps.count, (char *) copy.name, (const char *) group->name, sizeof(type));
-	GROUP_COLUMN_LIST(COLUMN)
-#undef COLUMN
-	group_seal(datum);
-	return datum;
-}
-
 int64
 group_place_of_rollout(const GroupColumns *group, int64 rollout_id)
 {

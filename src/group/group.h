@@ -155,7 +155,6 @@ extern void group_open_input(const RolloutGroup *datum, GroupColumns *group, int
  */
 extern RolloutGroup *group_allocate(const GroupShape *shape, GroupColumns *group);
 extern RolloutGroup *group_copy(const GroupColumns *group, GroupColumns *copy);
-extern RolloutGroup *group_copy_without(const GroupColumns *group, uint32 rollout);	/* sealed */
 extern void group_seal(RolloutGroup *datum);
 
 /* What the builder guarantees and the estimators rely on: of a value from outside, an error unless it holds. */

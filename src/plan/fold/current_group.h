@@ -8,7 +8,7 @@
 #include "executor/tuptable.h"
 #include "utils/datum.h"
 
-#include "plan/fold/state.h"
+#include "plan/fold/group_fold_state.h"
 
 /* ----------
  * Which group an error is about

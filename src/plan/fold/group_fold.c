@@ -10,7 +10,7 @@
  * rollout are mostly stored together.
  *
  * Rows that come sorted by the keys are folded group by group.  Others go into a
- * hash table: table.c.  The planner's half is in path.c.
+ * hash table: table.c.  The planner's half is in offer_fold.c.
  */
 #include "postgres.h"
 

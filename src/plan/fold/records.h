@@ -12,7 +12,7 @@
 
 #include "executor/tuptable.h"
 
-#include "plan/fold/state.h"
+#include "plan/fold/group_fold_state.h"
 
 #define RECORD_HAS_ROW		0x01
 #define RECORD_HAS_VALUE	0x02

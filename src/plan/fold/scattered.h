@@ -5,7 +5,7 @@
 #ifndef STEPADV_GROUP_FOLD_SCATTERED_H
 #define STEPADV_GROUP_FOLD_SCATTERED_H
 
-#include "plan/fold/state.h"
+#include "plan/fold/group_fold_state.h"
 
 /* What the rows of this process may come to as records. */
 extern double expected_bytes(const GroupFoldState *fold);

@@ -5,7 +5,7 @@
 #ifndef STEPADV_GROUP_FOLD_TABLE_H
 #define STEPADV_GROUP_FOLD_TABLE_H
 
-#include "plan/fold/state.h"
+#include "plan/fold/group_fold_state.h"
 
 /* Fold all rows from below, or this process's share of them: what follows says fold->phase. */
 extern void fold_unsorted(GroupFoldState *fold);

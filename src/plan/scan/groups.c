@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 
-#include "plan/scan/state.h"
+#include "plan/scan/step_scan_state.h"
 
 /*
  * Arguments into the call.  A group that is toasted, or still growing, is

@@ -23,7 +23,7 @@ enum
 
 extern const CustomScanMethods step_scan_methods;
 
-/* path.c */
+/* offer_scan.c */
 
 /* Are the rows of a relation those of functions that a StepScan can call, and enough? */
 extern bool can_scan_steps(PlannerInfo *root, RelOptInfo *rel);

@@ -14,7 +14,7 @@
 
 #include "compat.h"
 #include "hash.h"
-#include "plan/scan/state.h"
+#include "plan/scan/step_scan_state.h"
 
 /* Of a group: its sizes and its first identities. */
 #define FINGERPRINT_BYTES 256

@@ -17,7 +17,7 @@
  * gives each of them beside every row of the functions: a Nested Loop in one node, in
  * which a row costs but the values that differ from those of the row before.
  *
- * When the planner has the choice: path.c, join.c.  How the functions are
+ * When the planner has the choice: offer_scan.c, offer_join.c.  How the functions are
  * called: groups.c.
  */
 #include "postgres.h"
@@ -35,7 +35,7 @@
 #include "compat.h"
 #include EXPLAIN_PROPERTIES_HEADER
 #include "plan/scan/plan.h"
-#include "plan/scan/state.h"
+#include "plan/scan/step_scan_state.h"
 #include "plan/scan/step_scan.h"
 
 static void begin_step_scan(CustomScanState *node, EState *estate, int eflags);

@@ -1,5 +1,5 @@
 /*
- * io.c
+ * digest_forms.c
  *		The forms of group_digest that go out and come in: its bytes, as hexadecimal digits
  *		or as they are.  And labelled_calls, which does neither.
  *

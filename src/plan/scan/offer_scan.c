@@ -1,5 +1,5 @@
 /*
- * path.c
+ * offer_scan.c
  *		Where the planner is offered a StepScan for a function in FROM: the planner's
  *		half of step_scan.c.
  *

@@ -1,5 +1,5 @@
 /*
- * io.c
+ * group_forms.c
  *		The forms of rollout_group that go out and come in: all after its length word,
  *		little-endian, as it is or as hexadecimal digits.
  */
@@ -8,7 +8,7 @@
 #include "fmgr.h"
 #include "libpq/pqformat.h"
 
-#include "group/io.h"
+#include "group/group_forms.h"
 #include "hex.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_group_in);

@@ -1,5 +1,5 @@
 /*
- * state.h
+ * step_scan_state.h
  *		The state of a StepScan, which its files share.
  */
 #ifndef STEPADV_STEP_SCAN_STATE_H

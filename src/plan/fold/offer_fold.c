@@ -1,5 +1,5 @@
 /*
- * path.c
+ * offer_fold.c
  *		Where the planner is offered a GroupFold: the planner's half of group_fold.c.
  *
  * For a query whose only aggregate is one rollout_agg, by groups:

@@ -1,5 +1,5 @@
 /*
- * join.c
+ * offer_join.c
  *		Where the planner is offered a StepScan that reads its groups itself.
  *
  * For a join of rows with the functions of a group in each of them,

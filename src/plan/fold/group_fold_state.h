@@ -1,5 +1,5 @@
 /*
- * state.h
+ * group_fold_state.h
  *		The state of a GroupFold, which its files share.
  */
 #ifndef STEPADV_GROUP_FOLD_STATE_H
