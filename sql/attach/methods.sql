@@ -33,7 +33,7 @@ FROM (VALUES
 	('returns', 'returns', '{reward}', '{}', NULL, 'a row per step', 30, false),
 	('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step', 40, true),
 	('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step', 50, false),
-	('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 60, false),
+	('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 60, true),
 	('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 70, false),
 	('igpo', 'igpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 75, false),
 	('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step', 80, true),

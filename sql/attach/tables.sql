@@ -481,11 +481,12 @@ $create_tables$;
 COMMENT ON FUNCTION stepadv_internal.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
 'what create_tables does';
 
+-- Without _mt_grpo: turn_reward is there for everybody, and NULL for most.
 CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 0,
 	states text DEFAULT NULL,
 	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL,
 		distribute boolean DEFAULT false, shards integer DEFAULT NULL,
-	views text[] DEFAULT '{default}')
+	views text[] DEFAULT '{values,groups,rollouts,history_td,grpo,gae,gigpo,graphgpo,rtmc,batch_td,compare,problems}')
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 20 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
