@@ -91,15 +91,8 @@ def atif(d):
 
 
 def tau2(d):
-    found = []
-    for s in d.get("simulations", [d]):
-        if s.get("messages") is not None:
-            said = [len(m.get("tool_calls") or []) for m in s["messages"] if m["role"] == "assistant"]
-            found.append((1, sum(n or 1 for n in said), sum(said)))
-        else:
-            # By hand: two words and a call between them.
-            found.append((1, 3, 1))
-    return found
+    said = [[len(m.get("tool_calls") or []) for m in s["messages"] if m["role"] == "assistant"] for s in d.get("simulations", [d])]
+    return [(1, sum(n or 1 for n in calls), sum(calls)) for calls in said]
 
 
 def verifiers(d):

@@ -159,13 +159,11 @@ class Trainers(Case):
         self.assertEqual([(s[0], s[1], s[2], s[5], s[6]) for s in found], [(0, "q", "a", "r1", None), (1, "r1", "b", "r2", None), (2, "r2", None, None, 1)])
 
     def test_tau2(self):
-        """tau2: domain and task, rewards, calls of the agent and not the user's; ticks in which both speak at once"""
+        """tau2: domain and task, rewards, calls of the agent and not the user's"""
         said = self.loaded(DATA / "tau2")
         self.assertEqual(self.lines("SELECT task_id, rollout_id, outcome, success, truncated, model, ended_at - started_at FROM t.rollouts ORDER BY 2"), "\n".join([
-            "parcels/7|sim-1|1.0|t|f|lab/m2|0:01:30", "parcels/7|sim-2|0.0|f|t|lab/m2|0:03:00", "7|sim-3|0.5|f|f||0:03:00", "7|sim-4|0.0|f|f||0:00:10"]))
-        self.assertEqual(self.lines("SELECT turn, observation, tool, args, ok, CASE WHEN tool IS NULL THEN action END, next_observation FROM t.steps WHERE rollout_id = 'sim-4' ORDER BY step_no"), "\n".join([
-            "0||||" + "|Hello, how can I help?|", "1|Where is parcel 12? please|find_parcel|{'number': 12}|f||", "2|Error: no such parcel||||There is no parcel 12.|Hm. Goodbye."]))
-        self.assertEqual(said.count("calls of the user", "results of the user's calls"), "2 2")
+            "parcels/7|sim-1|1.0|t|f|lab/m2|0:01:30", "parcels/7|sim-2|0.0|f|t|lab/m2|0:03:00", "7|sim-3|0.5|f|f||0:03:00"]))
+        self.assertEqual(said.count("calls of the user", "results of the user's calls"), "1 1")
 
     def test_verifiers(self):
         """verifiers: examples, rewards, limits"""

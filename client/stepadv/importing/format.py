@@ -107,9 +107,6 @@ class Format(NamedTuple):
     split: Callable[[Json, Where], Iterable[tuple[str, Json]]] | None = None
     join: Callable[[list[Json], Where], Iterable[Rollout]] | None = None
     in_parts: bool = False  # steps have numbers, so that some of a rollout's may be loaded before others
-    # Of files of one folder that begin with such bytes: which are no tries of their own, and whose they are.
-    begins: bytes | None = None
-    parents: Callable[[dict[str, Json]], dict[str, str]] | None = None
 
 
 def element(document: Json) -> Json:

@@ -8,13 +8,13 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from stepadv.importing import verdicts
 from stepadv.importing.files import CannotRead, File, documents_of, open_file
 from stepadv.importing.format import OTHER_TYPES, Rollout, fits, pick
-from stepadv.importing.formats import FORMATS, document_of, format_of, harbor
+from stepadv.importing.formats import FORMATS, atif, document_of, format_of, harbor
 from stepadv.importing.tally import Tally
 from stepadv.importing.values import Json, Unreadable, at, fields, given, parse, without
 from stepadv.importing.verdicts import Outcomes, Verdicts, names_of
@@ -28,12 +28,11 @@ VERDICT = ("outcome", "success")
 
 @dataclass
 class Note:
-    """What a file says of the tries of a folder and all below it: of all of them, or by their ids."""
+    """What a file says of the tries of a folder and all below it: of all of them, or verdicts by their ids."""
 
     folder: str
     name: str
-    about: Rollout = field(default_factory=dict)
-    by_id: Verdicts = field(default_factory=dict)
+    about: Rollout | Verdicts
 
 
 def content_of(path: str) -> Json:
@@ -116,8 +115,8 @@ class Beside(NamedTuple):
     words: str
     name: str
     mark: str
-    read: Callable[[str], Rollout | None] | None = None
-    of_tries: Callable[[str], Verdicts] | None = None
+    read: Callable[[str], Rollout | Verdicts | None]
+    has_ids: bool = False  # it is read into verdicts
     below: str = "."  # which folder's tries it is about, from its own
 
 
@@ -130,9 +129,9 @@ BESIDE = (
     Beside("result.json of a trial (Harbor), results.json (terminal-bench)", r"results?\.json$", OF_TRIAL, trial),
     Beside("config.json of a trial (Harbor)", r"config\.json$", OF_TRIAL, trial),
     Beside("verifier/reward.txt, reward.json (Harbor)", r"verifier/reward\.(txt|json)$", "", reward, below=".."),
-    Beside(OF_INSTANCE, r"\.json$", REPORT, of_tries=report),
+    Beside(OF_INSTANCE, r"\.json$", REPORT, report, has_ids=True),
     Beside("results.json beside simulations/ (tau2)", r"results\.json$", OF_TAU2, simulations, below="simulations"),
-    Beside("output.*eval.jsonl beside output.jsonl (OpenHands)", EVAL, "instance_id", of_tries=evaluation),
+    Beside("output.*eval.jsonl beside output.jsonl (OpenHands)", EVAL, "instance_id", evaluation, has_ids=True),
 )
 LOOKED_FOR = [beside.words for beside in BESIDE]
 # What is looked for beside files that are named, and above them.
@@ -185,17 +184,16 @@ class Runs:
         found = [b for b in BESIDE if re.search(b.name, file.path)]
         head = head_of(file.path) if found else b""
         for beside in (b for b in found if re.search(b.mark.encode(), head)):
-            note = Note(os.path.normpath(os.path.join(folder, beside.below)), name)
             try:
-                note.about = (beside.read(file.path) if beside.read else None) or {}
-                note.by_id = beside.of_tries(file.path) if beside.of_tries else {}
+                said = beside.read(file.path)
             except WRONG:
                 continue
-            if not note.about and not note.by_id:
+            if not said:
                 continue
-            if note.about:
+            note = Note(os.path.normpath(os.path.join(folder, beside.below)), name, said)
+            if not beside.has_ids:
                 self.notes[note.folder].append(note)
-            for id in note.by_id:
+            for id in said if beside.has_ids else ():
                 self.by_id[id].append(note)
             if beside.read is not trial:
                 self.n_passed += 1
@@ -239,9 +237,9 @@ class Runs:
     def choose(files: list[File]) -> list[File]:
         """The files with the steps: trajectories in ATIF, or else of the first format that is known.  If many
         documents of it make one rollout, all files of that kind; else the largest."""
-        atif = [f for f in files if re.search(r"/trajectory[^/]*\.json$", f.path) and b"ATIF-v" in head_of(f.path)]
-        if atif:
-            return sorted(atif, key=lambda f: not f.path.endswith("/trajectory.json"))
+        found = [f for f in files if re.search(r"/trajectory[^/]*\.json$", f.path) and atif.MARK in head_of(f.path)]
+        if found:
+            return sorted(found, key=lambda f: not f.path.endswith("/trajectory.json"))
         order = {".traj": 0, ".jsonl": 1, ".json": 2, ".txt": 3}
         likely = sorted(files, key=lambda f: (order.get(os.path.splitext(f.path)[1], 9), -f.size))[:MOST_LOOKED]
         kinds = {file.path: format_of_file(file.path) for file in likely}
@@ -251,17 +249,16 @@ class Runs:
         return sorted(found, key=lambda f: f.path) if is_in_parts else found[:1]
 
     def tied(self, files: list[File]) -> list[File]:
-        """Continuations and sub-agents go with their try, as the format tells it of files of a folder."""
+        """Continuations and sub-agents in ATIF go with their try, which is in the same folder."""
         by_folder: dict[str, list[str]] = defaultdict(list)
         for file in files:
             if file.path.endswith(".json") and not file.more:
                 by_folder[os.path.dirname(file.path)].append(file.path)
         parents: dict[str, str] = {}
-        for format in (f for f in FORMATS.values() if f.parents is not None and f.begins is not None):
-            for paths in (paths for paths in by_folder.values() if len(paths) > 1):
-                mine = {os.path.basename(path): path for path in paths if format.begins in head_of(path)}
-                documents = {name: fields(content_of(path)) for name, path in mine.items()} if len(mine) > 1 else {}
-                parents |= {mine[child]: mine[parent] for child, parent in format.parents(documents).items()}
+        for paths in (paths for paths in by_folder.values() if len(paths) > 1):
+            mine = {os.path.basename(path): path for path in paths if atif.MARK in head_of(path)}
+            documents = {name: fields(content_of(path)) for name, path in mine.items()} if len(mine) > 1 else {}
+            parents |= {mine[child]: mine[parent] for child, parent in atif.parents(documents).items()}
         kept = [file for file in files if file.path not in parents]
         for file in kept:
             file.more += tuple(child for child, parent in parents.items() if parent == file.path)
@@ -319,6 +316,6 @@ class Runs:
             if notes := self.by_id.get(name):
                 ranks = [nearness(note.folder, os.path.dirname(file.path)) for note in notes]
                 best = [note for note, rank in zip(notes, ranks, strict=True) if rank == max(ranks)]
-                told = best[0].by_id[name]
-                return best[0].name, told if all(note.by_id[name] == told for note in best) else None
+                told = best[0].about[name]
+                return best[0].name, told if all(note.about[name] == told for note in best) else None
         return "", None

@@ -8,6 +8,7 @@ from stepadv.importing.conversation import Conversation, firsts_of_turns, hear_m
 from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, without, words
 
+MARK = b"ATIF-v"  # at the beginning of a file
 # How parts are called: s-cont-1, trajectory.summarization-1-summary.json.
 PART = re.compile(r"(.+?)[-._](cont|summarization)-[0-9]+")
 TABLE = {"started_at": "steps.0.timestamp", "ended_at": "steps.-1.timestamp"}
@@ -190,4 +191,4 @@ def join(told: list[Json], where: Where) -> Iterator[Rollout]:
             yield read_one(stitch(documents, name, found), where)
 
 
-FORMAT = Format((("schema_version=ATIF-v", "steps[]"),), split=split, join=join, begins=b"ATIF-v", parents=parents)
+FORMAT = Format((("schema_version=ATIF-v", "steps[]"),), split=split, join=join)

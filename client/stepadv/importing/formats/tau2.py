@@ -1,10 +1,10 @@
-"""tau2: results, or a simulation alone; with messages, or ticks in which both may speak at once."""
+"""tau2: results, or a simulation alone."""
 
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, hear_message, text_of
 from stepadv.importing.format import Format, Rollout, Where, rollout_of
-from stepadv.importing.values import Json, at, fields, listed, objects, path_of, words
+from stepadv.importing.values import Json, at, fields, objects, path_of, words
 
 TABLE = {
     "outcome": "reward_info.reward",
@@ -33,38 +33,13 @@ def hear(messages: list[Json]) -> Conversation:
     return talk
 
 
-def untick(ticks: list[Json]) -> list[Json]:
-    """What one says in ticks one after the other is one message, which is placed where it began, whatever the other
-    says meanwhile; a call ends it."""
-    placed: list[tuple[int, int, Json]] = []
-    for name, role, part in (("agent", "assistant", 0), ("user", "user", 2)):
-        message: dict[str, Json] | None = None
-        for i, tick in enumerate(ticks):
-            text = text_of(at(tick, f"{name}_chunk.content")) or None
-            calls = listed(at(tick, f"{name}_tool_calls")) or None
-            if text is None and calls is None:
-                message = None
-            elif message is None:
-                message = {"role": role, "content": text}
-                placed.append((i, part, message))
-            elif text is not None:
-                message["content"] = (message["content"] or "") + text
-            if calls is not None and message is not None:
-                message["tool_calls"] = calls
-                message = None
-            for result in objects(at(tick, f"{name}_tool_results")):
-                placed.append((i, part + 1, {**result, "requestor": "user"} if role == "user" else result))
-    return [message for *_, message in sorted(placed, key=lambda p: p[:2])]
-
-
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     found = at(document, "simulations")
     for simulation in map(fields, found if isinstance(found, list) else [document]):
-        messages, ticks = simulation.get("messages"), simulation.get("ticks")
-        if not isinstance(messages, list) and not isinstance(ticks, list):
-            yield {"problem": "a simulation has no list messages or ticks"}
+        if not isinstance(simulation.get("messages"), list):
+            yield {"problem": "a simulation has no list messages"}
             continue
-        talk = hear(messages if isinstance(messages, list) else untick(ticks))
+        talk = hear(simulation["messages"])
         task = words(simulation.get("task_id"))
         group = path_of(at(document, "info.environment_info.domain_name"), task) or ""
         own = words(simulation.get("id")) or f"{task}-t{words(simulation.get('trial'))}"
@@ -74,7 +49,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
 FORMAT = Format(
     (
         ("simulations[]", "info.agent_info", "info.environment_info"),
-        ("termination_reason", "task_id", "start_time", "messages[] | ticks[]"),
+        ("termination_reason", "task_id", "start_time", "messages[]"),
     ),
     read,
 )
