@@ -20,17 +20,17 @@ COMMANDS = {
     "report": "stepadv.report.command",
     "check": "stepadv.check",
 }
-PURPOSE = "Import runs of agents, export steps for trainers, report what steps were worth."
+PURPOSE = "Imports rollouts of agents, exports steps for trainers, and reports the advantages of steps."
 
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """A file's name can be where an option is looked for."""
+        """The message may have the name of a file."""
         super().error(safe(message))
 
 
 def make_parser(wanted: str | None) -> argparse.ArgumentParser:
-    """Only what is asked for is loaded."""
+    """Only the command that is wanted is loaded."""
     from stepadv import database
 
     parser = Parser(prog="stepadv", description=PURPOSE)

@@ -10,8 +10,8 @@ import psycopg
 from stepadv import __version__
 from stepadv.text import Failed
 
-# plan_cache_mode: what the server would plan anew for every step.  lz4: long texts take less time so; whoever has
-# chosen something has it as chosen.
+# plan_cache_mode: the foreign key's query is planned once, not for every step.  lz4: long texts take less time; a
+# setting that is not the default stays.
 SETTINGS = """SET search_path = pg_catalog, pg_temp; SET plan_cache_mode = force_generic_plan; SET jit = off;
     SET client_min_messages = error;
     SELECT set_config(s.name, 'lz4', false) FROM pg_settings s
@@ -19,7 +19,7 @@ SETTINGS = """SET search_path = pg_catalog, pg_temp; SET plan_cache_mode = force
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("connection, as psql has it (also PGHOST, PGDATABASE, …)")
+    group = parser.add_argument_group("connection, as in psql (also PGHOST, PGDATABASE, …)")
     group.add_argument("-d", "--dbname", metavar="DB", help="name of the database, or a connection string")
     group.add_argument("-h", "--host")
     group.add_argument("-p", "--port")
@@ -51,7 +51,7 @@ def connect(given: dict[str, str], name: str = "stepadv") -> psycopg.Connection:
         connection = psycopg.connect(**options, client_encoding="UTF8", autocommit=True)
         connection.execute(SETTINGS)
     except psycopg.Error as error:
-        raise Failed(f"no connection: {words_of(error)}") from None
+        raise Failed(f"connection failed: {words_of(error)}") from None
     return connection
 
 

@@ -1,4 +1,4 @@
-"""What is said to people: names that are safe on a terminal, counts, the nearest name."""
+"""Messages: names that are safe on a terminal, counts, the nearest name."""
 
 import difflib
 import re
@@ -9,7 +9,7 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\
 
 
 def safe(text: object) -> str:
-    """A text in which nothing can steer a terminal: what could is a question mark."""
+    """A text with question marks for characters that control a terminal."""
     return _UNSAFE.sub("?", str(text))
 
 
@@ -27,7 +27,7 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The one that somebody may have meant; None: there is none like it."""
+    """The most similar name; None: there is none."""
     meant = re.sub("[^a-z0-9]+", "_", name.lower()[:63])
     names = list(names)
     found = difflib.get_close_matches(meant, names, 1, 0.6)

@@ -83,20 +83,24 @@ class Runs(Case):
 
     def test_terminal_bench(self):
         """a run of terminal-bench: results.json of each trial, with what an agent has left beside"""
+        logs = []
         for task, n, resolved in (("maze", 1, True), ("maze", 2, False), ("zork", 1, None)):
             name = f"{task}.{n}-of-2.run1"
             result = {"id": "1", "trial_name": name, "task_id": task, "instruction": "Go", "is_resolved": resolved, "failure_mode": "agent_timeout" if n == 2 else "unset"}
             self.write(f"run1/{task}/{name}/results.json", json.dumps(result))
             if task == "maze":
                 messages = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": f"```bash\ngo {n}\n```"}, {"role": "user", "content": "<returncode>0</returncode>"}]
-                self.write(f"run1/{task}/{name}/agent-logs/mini.traj.json", json.dumps({"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": messages}))
+                logs.append(self.write(f"run1/{task}/{name}/agent-logs/mini.traj.json", json.dumps({"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": messages})))
         self.write("run1/results.json", '{"id": "1", "results": [], "n_resolved": 1, "unresolved_ids": ["zork"], "resolved_ids": ["maze"]}')
         self.write("run1/run_metadata.json", '{"agent_name": "own", "model_name": "m1"}')
         self.write("run1/notes.txt", "[no JSON and no log]")
         said = self.loaded(self.folder / "run1")
         self.assertEqual(self.tries(said), "3 tries of 2 tasks, 2 judged (from results.json), 1 without a verdict: --outcomes")
         self.assertEqual(self.lines("SELECT rollout_id, success, truncated, (SELECT string_agg(action, ' ') FROM t.steps s WHERE s.rollout_id = r.rollout_id) FROM t.rollouts r ORDER BY 1"), "\n".join([
-            "maze / 1-of-2.run1|t|f|go 1", "maze / 2-of-2.run1|f|t|go 2", "zork / 1-of-2.run1||f|"]))
+            "maze / 1-of-2.run1|t|f|", "maze / 2-of-2.run1|f|t|", "zork / 1-of-2.run1||f|"]))
+        said = self.loaded(*logs)
+        self.assertEqual(said.count("rollouts_added", "steps_added"), "0 2", "an agent's own logs are named")
+        self.assertEqual(self.lines("SELECT rollout_id, action FROM t.steps ORDER BY 1"), "maze / 1-of-2.run1|go 1\nmaze / 2-of-2.run1|go 2")
         self.assertEqual(self.lines("SELECT DISTINCT run_id, policy_version FROM t.rollouts"), "|own m1")
         result = {"trial_name": "maze.1-of-1", "task_id": "maze", "is_resolved": True}
         for run in ("a", "b"):

@@ -1,7 +1,5 @@
 """stepadv export: writes lines for a trainer."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

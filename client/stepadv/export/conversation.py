@@ -1,7 +1,5 @@
 """The conversation before a step of a rollout, and the step's own turn, as messages of OpenAI's form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,7 +10,7 @@ Message = dict[str, Any]
 
 
 class Step(NamedTuple):
-    """A step as it is told; args: JSON."""
+    """A step; args: JSON; said: the text beside a call."""
 
     step_no: int
     turn: int | None
@@ -29,15 +27,15 @@ def fail(whose: str, problem: str, hint: str) -> Failed:
 
 
 def results_of(calls: list[Step], seen: str | None, whose: str) -> Iterator[Message]:
-    """What came back from the calls of a turn: each call's own result, and what was said besides."""
+    """What came back from the calls of a turn: each call's own result, and the user's messages besides."""
     told = []
     for call in calls:
         result = call.next_observation
-        # What the agent saw is what was in its prompt.
+        # The observation is what was in the prompt.
         if len(calls) == 1 and seen is not None and (result is None or not seen.startswith(result + "\n")):
             result = seen
         elif result is None:
-            hint = "next_observation of a step, or the observation of the next one, is what came back"
+            hint = "set next_observation of the step, or observation of the next step"
             raise fail(whose, f"has no result of the call of step {call.step_no}", hint)
         told.append(result)
         yield {"role": "tool", "tool_call_id": f"call_{call.step_no}", "content": result}
@@ -58,10 +56,10 @@ def message_of(turn: list[Step]) -> Message:
 
 
 class Conversation:
-    """Of one rollout.  It is made as far as it is asked for: what is wrong with later turns is no matter."""
+    """Of one rollout, made up to the step that is asked for: problems of later turns do not matter."""
 
     def __init__(self, steps: list[Step], metadata: Any) -> None:
-        """As it was imported, where the metadata has the messages; else made of the steps."""
+        """As it was imported, if the metadata has the messages; else made of the steps."""
         about = metadata if isinstance(metadata, dict) else {}
         self._turns: dict[Any, list[Step]] = {}
         for step in steps:
@@ -87,7 +85,7 @@ class Conversation:
         return self._messages[:end], self._messages[end]
 
     def _tell(self, turn: list[Step], before: list[Step], whose: str) -> None:
-        """What was seen is said by the user or by a tool, what was done by the assistant."""
+        """Observations are messages of the user or of a tool, actions those of the assistant."""
         number, number_before = turn[0].turn, before[0].turn if before else None
         seen = turn[0].observation
         if seen is None and len(before) == 1:
@@ -95,18 +93,18 @@ class Conversation:
         # Counted from 0 or from 1.
         most = number_before + 1 if number_before is not None else None if before else 1
         if number is not None and most is not None and number > most:
-            hint = "steps of later turns cannot be told without it: insert it, or leave the rollout out"
+            hint = "insert it, or leave the rollout out"
             raise fail(whose, f"has no step of turn {most if before else 0}", hint)
         if before and before[0].tool is not None:
             self._messages += results_of(before, seen, whose)
         elif seen is not None:
             self._messages.append({"role": "user", "content": seen})
         elif before or not self._messages:
-            hint = "what the model was told is observation of a step, or next_observation of the one before"
+            hint = "set observation of the step, or next_observation of the step before"
             raise fail(whose, f"has nothing before step {turn[0].step_no}", hint)
         message = message_of(turn)
         if message["content"] is None and "tool_calls" not in message:
-            raise fail(whose, f"has no action of step {turn[0].step_no}", "a turn without its words cannot be told")
+            raise fail(whose, f"has no action of step {turn[0].step_no}", "a turn without a tool call needs an action")
         self._ends.append(len(self._messages))
         self._messages.append(message)
 
@@ -115,16 +113,16 @@ class Conversation:
         number = -1
         for kept in self._kept or []:
             message = self._with_text(kept, whose)
-            # What the model was shown as an example is no turn of its.
+            # Demonstrations are no turns.
             number += is_of_model(message) and not is_demo(message)
             if number == turn:
                 return messages, message
             messages.append(message)
-        hint = "the rollout's metadata has the messages it was imported with: no later step is among them"
+        hint = "the messages in the metadata of its rollout end before it: import the rollout again with --update"
         raise fail(whose, f"has no turn {turn if turn is not None else 'of its own'}", hint)
 
     def _with_text(self, message: Any, whose: str) -> Any:
-        """A message as it was: only a text that a step has was left out, for a mark such as {"observation": 3}."""
+        """A message as it was: a mark such as {"observation": 3} is in the place of a text that a step has."""
         mark = message.get("content") if isinstance(message, dict) else None
         if not isinstance(mark, dict) or not mark:
             return message
@@ -132,18 +130,18 @@ class Conversation:
         steps = self._turns.get(turn)
         text = getattr(steps[0], str(what), None) if steps else None
         if not isinstance(text, str):
-            hint = "its rollout was imported with it; a step is gone, or its text is"
+            hint = "a step that the messages in the metadata refer to was deleted or changed"
             raise fail(whose, f"has no step of turn {turn}", hint)
         return {**message, "content": text}
 
 
 def weighted(prompt: list[Message], completion: Message) -> list[Message]:
-    """Only the last word is to be learned."""
+    """Only the last message is to be learned."""
     return [{**m, "weight": 0} if m.get("role") == "assistant" else m for m in prompt] + [{**completion, "weight": 1}]
 
 
 def without_call_ids(value: Any) -> Any:
-    """Ids of calls are made up: they make no other conversation of one."""
+    """Without ids of calls, which are made up, to compare conversations."""
     if isinstance(value, list):
         return [without_call_ids(item) for item in value]
     if not isinstance(value, dict):

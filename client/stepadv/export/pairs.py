@@ -1,7 +1,5 @@
 """Shape dpo: a pair per line, of what was done best and worst in one state."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +11,7 @@ from stepadv.text import Failed, quoted
 # What preference_pairs takes of the options that attach was given for all methods.
 NUMBERS = ("gamma", "prior", "baseline", "success_above")
 SHOWN = "chosen_q rejected_q gap gap_error confidence chosen_visits rejected_visits reason".split()
-# The states in which steps were done.  A turn is one step, and whichever of its calls was chosen stands for it.
+# The states of steps.  If turns are the steps, any call of a turn has the state of the turn.
 STATES = """ARRAY(SELECT t.state
     FROM unnest({}::bigint[]) u(step_id) JOIN stepadv.returns(g.rollouts) r ON r.step_id = u.step_id
     JOIN (SELECT x.rollout_id, x.step_no, x.state,
@@ -37,10 +35,10 @@ class Pairs:
     def __init__(self, lines: Lines) -> None:
         source, options = lines.source, lines.options
         if source.attachment is None:
-            hint = "give a view of attach, such as rl.steps_rtmc, or a selection of one"
-            raise Failed(f"pairs of {source.name} are not known: they compare all steps of a group, so {hint}")
+            hint = "use a view of attach, such as rl.steps_rtmc, or a selection of one"
+            raise Failed(f"pairs compare all steps of a group, which are not known for {source.name}: {hint}")
         if options.columns:
-            raise Failed("columns cannot be named for pairs; --columns '' leaves prompt, chosen and rejected alone")
+            raise Failed("--columns takes no names for dpo; --columns '' writes prompt, chosen and rejected alone")
         self.lines, self.attachment, self.keys = lines, source.attachment, lines.keys
         source.need(self.keys, "pairs are of the groups of the view that was selected from")
         self.shown = Relation(source.connection, self.attachment.shown)
@@ -96,7 +94,7 @@ class Pairs:
         conversation = Conversation(self.lines.rollout((*key, rollout)), self._metadata(where, values, hashed))
         told = conversation.at(step_no, name)
         if told is None:
-            raise Failed(f"{self.lines.steps.name if self.lines.steps else ''} has no {name}: it is to have all steps")
+            raise Failed(f"{self.lines.steps.name if self.lines.steps else ''} has no {name}: it must have all steps")
         return found, *told
 
     def _metadata(self, where: str, values: list[str], rollout: int) -> Any:

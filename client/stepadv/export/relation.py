@@ -109,7 +109,7 @@ class Source(Relation):
         if not group_by:
             raise Failed(
                 f"the columns of the group of {self.name} are not known: name them by --group-by;"
-                " they are known of views of attach, and of selections of these"
+                " they are known for views of attach, and for selections of these"
             )
         self.keys = list(dict.fromkeys(group_by))
         why = "a relation of advantages has the columns of the group, rollout_id, step_no, step_id and advantage"
@@ -148,13 +148,13 @@ class Source(Relation):
         tables = [Relation(self.connection, o) for o, kind, _ in self._below if kind != "v"]
         found = [t for t in tables if all(n in t.columns for n in (*keys, *TOLD))]
         if len(found) != 1:
-            hint = "name the table or view of all steps by --steps"
-            raise Failed(f"where the conversations of {self.name} are is not known: {hint}")
+            hint = "name the table or view with all steps by --steps"
+            raise Failed(f"the table with the conversations of {self.name} is not known: {hint}")
         return found[0]
 
 
 def find(connection: psycopg.Connection[Any], name: str) -> int:
-    """The relation that somebody means by a name, on their own search_path."""
+    """The relation of a name on the user's search_path."""
     connection.execute("SET LOCAL search_path TO DEFAULT")
     oid = connection.execute("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid", (name,)).fetchone()
     connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")

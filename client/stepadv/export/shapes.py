@@ -1,7 +1,5 @@
 """The lines of each shape, made as they are written."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -40,7 +38,7 @@ def members(items: dict[str, str]) -> str:
 
 
 def whose(step_no: int, rollout: str | None) -> str:
-    """A step as people call it."""
+    """The name of a step in messages."""
     return f"step {step_no} of rollout {rollout}"
 
 
@@ -48,7 +46,7 @@ class Lines:
     """What all shapes have in common."""
 
     def __init__(self, source: Source, options: Namespace, steps: Relation | None) -> None:
-        """Looks up what the shape needs; steps: where all steps are, if somebody said so."""
+        """Looks up what the shape needs; steps: the relation with all steps, if it was given."""
         self.source, self.options, self.columns = source, options, source.columns
         source.need(options.columns or [])
         # Pairs are of the groups that were attached.
@@ -86,7 +84,7 @@ class Lines:
         return {"advantages": f"coalesce(stepadv.broadcast(s.advantage::float8, {mask}), {filled})"}
 
     def beside(self) -> str:
-        """What stands beside the shape's members."""
+        """Members beside those of the shape."""
         if self.options.columns is not None:
             return members(self.items(self.options.columns))
         there = [n for n in (*TOKENS, "reason") if n in self.columns]
@@ -122,7 +120,7 @@ class Lines:
         name = whose(step_no, key[-1])
         found = self._conversation[1].at(step_no, name)
         if found is None:
-            raise Failed(f"{(self.steps or self.source).name} has no {name}: it is to have all steps")
+            raise Failed(f"{(self.steps or self.source).name} has no {name}: it must have all steps")
         return found
 
     def refuse(self, *names: str) -> None:
@@ -191,8 +189,8 @@ def verl(lines: Lines) -> Iterator[str]:
 
 
 def process(lines: Lines) -> Iterator[str]:
-    """A rollout per line: what it was told, each step, and how good it was to take it."""
-    hint = "what a process reward is made of: the views of rtmc and batch_td have it"
+    """A rollout per line: the prompt, each step, and its process reward."""
+    hint = "which process rewards need: the views of rtmc and batch_td have it"
     if "q" not in lines.columns:
         raise Failed(f"{lines.source.name} has no column q, {hint}")
     items = ["to_jsonb(s.q)::text", "s.q::float8", lines.metadata(), members(lines.items([*lines.keys, "rollout_id"]))]

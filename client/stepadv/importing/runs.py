@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from stepadv.importing import verdicts
-from stepadv.importing.files import CannotRead, File, documents_of, open_file
+from stepadv.importing.files import CannotRead, File, open_file
 from stepadv.importing.format import OTHER_TYPES, Rollout, fits, pick
-from stepadv.importing.formats import FORMATS, atif, document_of, format_of, harbor
+from stepadv.importing.formats import FORMATS, atif, format_of, harbor
 from stepadv.importing.tally import Tally
 from stepadv.importing.values import Json, Unreadable, at, fields, given, parse, without
 from stepadv.importing.verdicts import Outcomes, Verdicts, names_of
 
 HEAD = 8192  # bytes that tell what a file is
 LARGEST = 64 << 20  # of what is beside tries
-MOST_LOOKED = 30  # files of a trial, for one with its steps
 WRONG = (CannotRead, Unreadable, UnicodeDecodeError, RecursionError, *OTHER_TYPES)
 VERDICT = ("outcome", "success")
 
@@ -50,15 +49,6 @@ def head_of(path: str) -> bytes:
             return stream.read(HEAD)
     except CannotRead:
         return b""
-
-
-def format_of_file(path: str) -> str | None:
-    """Of a file that may have no format."""
-    try:
-        _, document = next(documents_of(path), (0, ""))
-        return format_of((document_of(document) if isinstance(document, str) else document)[0])
-    except WRONG:
-        return None
 
 
 # ----------
@@ -141,6 +131,7 @@ OTHERS = re.compile(
     r"(all_)?preds\.jsonl?|(run_)?(metadata|config|lock|args)\.json|([^/]*[_-])?results?\.json|ctrf\.json"
     r"|.*\.config\.json|.*\.txt"
 )
+TRAJECTORY = re.compile(r"/trajectory[^/]*\.json$")
 # Attempts of which OpenHands has taken one into output.jsonl.
 ATTEMPT = re.compile(r"output\.critic_attempt_\d+\.jsonl")
 
@@ -217,7 +208,7 @@ class Runs:
         return next((folder for folder in folders_of(path) if folder in self.trials), None)
 
     def tries_of_trials(self, files: list[File], trials: list[str]) -> Iterator[File]:
-        """One try for each trial."""
+        """One try for each trial, with the steps of its trajectories in ATIF."""
         below: dict[str, list[File]] = {folder: [] for folder in trials}
         for file in files:
             folder = self.trial_of(file.path) or ""
@@ -227,26 +218,12 @@ class Runs:
                 yield file
                 below.pop(folder, None)
         for folder, found in below.items():
-            chosen = self.choose(found)
+            chosen = [f for f in found if TRAJECTORY.search(f.path) and atif.MARK in head_of(f.path)]
+            chosen.sort(key=lambda f: not f.path.endswith("/trajectory.json"))
             self.n_passed += len(found) - len(chosen) + 1
             path = self.trials[folder][0]
             first = chosen[0] if chosen else File(path, path, os.path.getsize(path))
             yield File(first.path, first.source, first.size, tuple(f.path for f in chosen[1:]), is_below=True)
-
-    @staticmethod
-    def choose(files: list[File]) -> list[File]:
-        """The files with the steps: trajectories in ATIF, or else of the first format that is known.  If many
-        documents of it make one rollout, all files of that kind; else the largest."""
-        found = [f for f in files if re.search(r"/trajectory[^/]*\.json$", f.path) and atif.MARK in head_of(f.path)]
-        if found:
-            return sorted(found, key=lambda f: not f.path.endswith("/trajectory.json"))
-        order = {".traj": 0, ".jsonl": 1, ".json": 2, ".txt": 3}
-        likely = sorted(files, key=lambda f: (order.get(os.path.splitext(f.path)[1], 9), -f.size))[:MOST_LOOKED]
-        kinds = {file.path: format_of_file(file.path) for file in likely}
-        name = next((kind for kind in kinds.values() if kind is not None), None)
-        found = [file for file in likely if kinds[file.path] == name is not None]
-        is_in_parts = name is not None and FORMATS[name].split is not None
-        return sorted(found, key=lambda f: f.path) if is_in_parts else found[:1]
 
     def tied(self, files: list[File]) -> list[File]:
         """Continuations and sub-agents in ATIF go with their try, which is in the same folder."""

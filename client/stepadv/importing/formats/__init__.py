@@ -6,6 +6,7 @@ docs/import.md.  A document has a format if it has what no other format has; if 
 from importlib import import_module
 
 from stepadv.importing.format import Format, fits, lacks
+from stepadv.importing.formats.react import is_log
 from stepadv.importing.values import Json, Unreadable, parse, type_of
 from stepadv.text import safe
 
@@ -26,7 +27,7 @@ def format_of(document: Json, likely: str | None = None) -> str | None:
 
 def document_of(text: str) -> tuple[Json, int]:
     """The document in a text, or a log; and how many U+0000 were replaced in it."""
-    if fits(FORMATS["react"], text):
+    if is_log(text):
         return text.replace("\0", "\ufffd"), text.count("\0")
     try:
         return parse(text)

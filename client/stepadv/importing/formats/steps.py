@@ -19,10 +19,12 @@ def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
     if not isinstance(document, dict):
         raise Bad(f"a line must be a JSON object, not {type_of(document)}")
     step, rollout, rest = {}, {}, {}
-    for key, value in given(document).items():
+    for key, value in document.items():
+        if value is None or key in OTHERS:
+            continue
         if key in IN_STEP:
             step[key] = words(value) if key in TEXTS else value
-        elif key not in OTHERS:
+        else:
             (rollout if key in IN_ROLLOUT else rest)[key] = value
     meta = document.get("meta")
     if isinstance(meta, dict) and meta.get("model") is not None:
