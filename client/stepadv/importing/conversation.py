@@ -292,6 +292,13 @@ def hear_messages(messages: Json) -> Conversation:
     return talk
 
 
+def heard_of(messages: list[Json]) -> dict[str, Json]:
+    """Of what a model was sent: what came after its last message, and the system prompt."""
+    last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
+    system = [m for m in objects(messages) if m.get("role") in SYSTEM]
+    return {"heard": messages[last + 1 :], "system": join(text_of(first(m, "content parts")) or "" for m in system)}
+
+
 # ----------
 # The conversation as it was, beside its steps
 # ----------

@@ -19,8 +19,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, hear_messages, is_of_model, join
-from stepadv.importing.conversation import text_of
+from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, hear_messages
 from stepadv.importing.format import Rollout, Where
 from stepadv.importing.values import Json, at, digest, fields, first, given, objects, unquoted, words
 from stepadv.importing.verdicts import score_of, verdict_of_scores
@@ -90,13 +89,6 @@ def about_part(part: dict[str, Json]) -> dict[str, Json]:
 
 def calls_something(message: dict[str, Json]) -> bool:
     return "tool_calls" in message or isinstance(at(message, "additional_kwargs.tool_calls"), list)
-
-
-def heard_of(messages: list[Json]) -> dict[str, Json]:
-    """Members of a span: what came after the model's last message, and the system prompt."""
-    last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
-    system = [m for m in objects(messages) if m.get("role") in ("system", "developer")]
-    return {"heard": messages[last + 1 :], "system": join(text_of(first(m, "content parts")) or "" for m in system)}
 
 
 # ----------

@@ -7,9 +7,10 @@ EVALUATOR and GUARDRAIL judge."""
 import re
 from collections.abc import Iterator
 
+from stepadv.importing.conversation import heard_of
 from stepadv.importing.format import Format, Rollout, Where, element
 from stepadv.importing.formats.otel import attributes_of
-from stepadv.importing.spans import KINDS, Span, heard_of, named, noted, rollout_of_trace
+from stepadv.importing.spans import KINDS, Span, named, noted, rollout_of_trace
 from stepadv.importing.values import Json, at, first, given, objects, time_of, unquoted, words
 
 OF_TRACE = {"tags": "tags", "user": "userId", "release": "release", "environment": "environment"}

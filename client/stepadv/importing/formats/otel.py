@@ -5,9 +5,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import text_of
+from stepadv.importing.conversation import heard_of, text_of
 from stepadv.importing.format import Bad, Format, Rollout, Where
-from stepadv.importing.spans import KINDS, Span, heard_of, named, noted, rollout_of_trace
+from stepadv.importing.spans import KINDS, Span, named, noted, rollout_of_trace
 from stepadv.importing.values import Json, at, fields, first, given, listed, objects, time_of, unquoted, words
 
 # Messages of GenAI stay as they are.

@@ -98,7 +98,7 @@ def read(document: dict[str, Json], where: Where) -> Iterator[Rollout]:
     task = words(document.get("instance_id") or at(params, "metadata.instance_id") or document.get("task_id"))
     task = task or (None if number is None else f"task{number}")
     group, trial = path_of(environment, task or digest(told)), words(first(document, TRIALS))
-    own = words(document.get("rollout_id") or at(response, "id")) or digest(output)
+    own = words(document.get("rollout_id") or at(response, "id")) or where.line or digest(output)
     talk, system = hear_items(told, output)
     members = {
         "model": at(response, "model") or params.get("model") or None,
