@@ -75,35 +75,29 @@ is_same_key(Datum a, Datum b, int16 length)
 	return datum_image_eq(a, b, false, length);
 }
 
-/* Has the row at hand these very keys?  Others may be equal all the same. */
+/* Has the row at hand the very keys of the current group?  Others may be equal all the same. */
 static inline bool
-has_keys(const GroupFoldState *fold, const Datum *values, const bool *nulls)
+has_same_keys(const GroupFoldState *fold)
 {
 	const TupleTableSlot *row = fold->keys;
+	const TupleTableSlot *group = fold->group_keys;
 
 	for (int k = 0; k < fold->n_keys; k++)
 	{
 		Datum		value = row->tts_values[k];
 		bool		isnull = row->tts_isnull[k];
 
-		if (isnull != nulls[k])
+		if (isnull != group->tts_isnull[k])
 			return false;
-		if (!isnull && value != values[k])
+		if (!isnull && value != group->tts_values[k])
 		{
 			Form_pg_attribute key = TupleDescAttr(row->tts_tupleDescriptor, k);
 
-			if (key->attbyval || !is_same_key(value, values[k], key->attlen))
+			if (key->attbyval || !is_same_key(value, group->tts_values[k], key->attlen))
 				return false;
 		}
 	}
 	return true;
-}
-
-/* Those of the current group? */
-static inline bool
-has_same_keys(const GroupFoldState *fold)
-{
-	return has_keys(fold, fold->group_keys->tts_values, fold->group_keys->tts_isnull);
 }
 
 /* What the row at hand says of a step.  False: nothing that counts. */

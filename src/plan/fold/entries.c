@@ -1,15 +1,17 @@
 /*
  * entries.c
- *		The hash table itself, which holds the groups of unsorted rows, or of a part of them,
- *		and which groups of it rows were of a short while ago.
+ *		The hash table itself, which holds the groups of unsorted rows, or of a part of them.
  */
 #include "postgres.h"
 
-#include "executor/executor.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
-#include "compat.h"
 #include "plan/fold/entries.h"
+
+/* Groups that are known by the images of their keys have so many places. */
+#define MIN_IMAGES	256
+#define MAX_IMAGES	8192
 
 void
 note_memory(GroupFoldState *fold)
@@ -36,6 +38,7 @@ begin_table(GroupFoldState *fold, long n_groups)
 {
 	/* Without groups the table shall take but a part of the memory. */
 	long		n_buckets = Min(n_groups, hash_memory_limit() / (8 * sizeof(TupleHashEntryData)));
+	Size		most_images;
 	Oid		   *functions;
 	FmgrInfo   *hash;
 	MemoryContext old;
@@ -49,7 +52,9 @@ begin_table(GroupFoldState *fold, long n_groups)
 										 fold->comparing->ecxt_per_tuple_memory);
 	MemoryContextSwitchTo(old);
 
-	fold->recent = NULL;
+	most_images = Max(Min(hash_memory_limit() / 32 / sizeof(TableGroup *), MAX_IMAGES), MIN_IMAGES);
+	fold->image_bits = pg_leftmost_one_pos32(Min(Max(n_groups * 2, MIN_IMAGES), most_images));
+	fold->images = MemoryContextAllocZero(fold->table_memory, sizeof(TableGroup *) << fold->image_bits);
 
 	/* An empty table must have room for something. */
 	fold->limit = Max(hash_memory_limit(), 2 * MemoryContextMemAllocated(fold->table_memory, false));
@@ -87,76 +92,57 @@ next_entry(GroupFoldState *fold)
 }
 
 /* ----------
- * Recent groups
+ * Groups
  * ----------
  */
 
-/* At most so many have a place, each but one; a query of fewer turns does without. */
-#define MAX_BITS		11
-#define FIRST_TURNS		256
-
-typedef struct RecentGroups
+TableGroup *
+look_group_up(GroupFoldState *fold, const Record *record, bool may_be_new)
 {
-	int			bits;
-	RecentGroup group[FLEXIBLE_ARRAY_MEMBER];	/* a power of 2 of them */
-} RecentGroups;
+	bool		is_new = false;
+	TupleHashEntry entry = LookupTupleHashEntry(fold->table, fold->keys, may_be_new ? &is_new : NULL, NULL);
+	TableGroup *group;
 
-/* In the memory of the table, of which it is to take but little: with it they are forgotten. */
-static RecentGroups *
-create_recent(const GroupFoldState *fold)
-{
-	Size		size = sizeof(RecentGroup) + fold->n_keys * (sizeof(Datum) + sizeof(bool));
-	int			bits = MAX_BITS;
-	RecentGroups *recent;
-	Datum	   *values;
-	bool	   *nulls;
-
-	while (bits > 1 && (size << bits) > fold->limit / 32)
-		bits--;
-	recent = MemoryContextAllocZero(fold->table_memory, offsetof(RecentGroups, group) + (size << bits));
-	values = (Datum *) (recent->group + ((Size) 1 << bits));
-	nulls = (bool *) (values + ((Size) fold->n_keys << bits));
-	recent->bits = bits;
-	for (Size g = 0; g < (Size) 1 << bits; g++)
-	{
-		recent->group[g].values = values + g * fold->n_keys;
-		recent->group[g].nulls = nulls + g * fold->n_keys;
-	}
-	return recent;
+	if (entry == NULL || !is_new)
+		return entry ? group_of_entry(fold, entry) : NULL;
+	group = MemoryContextAllocZero(fold->table_memory, offsetof(TableGroup, image) + record->image_size);
+	group->keys = tuple_hash_first(entry);
+	group->image_size = record->image_size;
+	group->has_nulls = record->kind & RECORD_HAS_NULLS;
+	memcpy(group->image, record->image, record->image_size);
+	*tuple_hash_place(fold->table, entry) = group;
+	return group;
 }
 
-RecentGroup *
-recent_group(GroupFoldState *fold)
+GroupBuilder *
+builder_of(GroupFoldState *fold, TableGroup *group)
 {
-	const TupleTableSlot *row = fold->keys;
-	TupleDesc	desc = row->tts_tupleDescriptor;
-	uint64		bits = 0;
-
-	if (fold->recent == NULL)
+	if (group->builder == NULL)
 	{
-		if (fold->n_turns < FIRST_TURNS)
-			return NULL;
-		fold->recent = create_recent(fold);
+		group->builder = create_builder(fold);
+		if (group->value != NULL)
+		{
+			group_builder_add_group(group->builder, (RolloutGroup *) group->value);
+			pfree(group->value);
+			group->value = NULL;
+		}
 	}
-	for (int k = 0; k < fold->n_keys; k++)
-	{
-		Form_pg_attribute key = TupleDescAttr(desc, k);
-		Datum		value = row->tts_values[k];
-
-		bits *= UINT64CONST(0x9E3779B97F4A7C15);
-		if (!row->tts_isnull[k])
-			bits += key->attbyval ? value : datum_image_hash(value, false, key->attlen);
-	}
-	return &fold->recent->group[(bits * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - fold->recent->bits)];
+	return group->builder;
 }
 
 void
-remember_group(const GroupFoldState *fold, RecentGroup *recent)
+enter_group(GroupFoldState *fold, const TableGroup *group)
 {
-	const TupleTableSlot *keys = fold->group_keys;
+	fold->builder = group->builder;
+	ExecStoreMinimalTuple(group->keys, fold->group_keys, false);
+	slot_getallattrs(fold->group_keys);
+}
 
-	recent->keys = ((MinimalTupleTableSlot *) keys)->mintuple;
-	recent->builder = fold->builder;
-	memcpy(recent->values, keys->tts_values, fold->n_keys * sizeof(Datum));
-	memcpy(recent->nulls, keys->tts_isnull, fold->n_keys * sizeof(bool));
+TupleTableSlot *
+give_table_group(GroupFoldState *fold, const TableGroup *group)
+{
+	enter_group(fold, group);
+	if (group->builder != NULL)
+		return give_group(fold);
+	return give_value(fold, PointerGetDatum(group->value), group->value == NULL);
 }

@@ -5,7 +5,12 @@
 #ifndef STEPADV_GROUP_FOLD_ENTRIES_H
 #define STEPADV_GROUP_FOLD_ENTRIES_H
 
+#include "common/hashfn.h"
+#include "executor/executor.h"
+
+#include "compat.h"
 #include "plan/fold/current_group.h"
+#include "plan/fold/records.h"
 
 /* A new hash table, for about so many groups. */
 extern void begin_table(GroupFoldState *fold, long n_groups);
@@ -18,28 +23,57 @@ extern TupleHashEntry next_entry(GroupFoldState *fold);
 extern void note_memory(GroupFoldState *fold);
 
 /*
- * The groups of the table that rows were of a short while ago.  Where rollouts of many groups are under
- * way, and each is written when it ends, rows go from one of these groups to another and back.  Groups
- * are known again by how their keys are written, before the table is asked as the operators of the keys want it.
+ * A group of the table.  Keys are mostly written alike: groups are known by the image of their keys first, as
+ * far as there is a place for each, and only what is not known so is looked up as the operators of the keys want it.
  */
-typedef struct RecentGroup
+typedef struct TableGroup
 {
-	MinimalTuple keys;			/* NULL: none */
-	GroupBuilder *builder;
-	Datum	   *values;			/* of the keys, */
-	bool	   *nulls;			/* as in the tuple */
-} RecentGroup;
+	MinimalTuple keys;
+	GroupBuilder *builder;		/* NULL: there was no row, */
+	struct varlena *value;		/* but, unless NULL too, one value */
+	Size		image_size;
+	uint8		has_nulls;
+	char		image[FLEXIBLE_ARRAY_MEMBER];	/* of its keys, as it was met first */
+} TableGroup;
 
-/* Where the group of the row at hand is to be found, or put; NULL: it is not worth the while yet. */
-extern RecentGroup *recent_group(GroupFoldState *fold);
+/* Where a group that has this image may be known. */
+static inline TableGroup **
+place_of_image(const GroupFoldState *fold, const Record *record)
+{
+	uint64		bits = 0;
 
-/* The current group is. */
-extern void remember_group(const GroupFoldState *fold, RecentGroup *recent);
+	if (record->image_size > sizeof(bits))
+		bits = hash_bytes((const unsigned char *) record->image, record->image_size);
+	else
+		memcpy(&bits, record->image, record->image_size);
+	return &fold->images[(bits * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - fold->image_bits)];
+}
 
 static inline bool
-is_recent(const GroupFoldState *fold, const RecentGroup *recent)
+is_image_of(const TableGroup *group, const Record *record)
 {
-	return recent->keys != NULL && has_keys(fold, recent->values, recent->nulls);
+	if (group == NULL || group->image_size != record->image_size || group->has_nulls != (record->kind & RECORD_HAS_NULLS))
+		return false;
+	/* Such a size as a constant: it is then one comparison. */
+	if (record->image_size == sizeof(int64))
+		return memcmp(group->image, record->image, sizeof(int64)) == 0;
+	return memcmp(group->image, record->image, record->image_size) == 0;
+}
+
+/* By the operators of the keys, which are shown: a new one where there is none, or NULL if that may not be. */
+extern TableGroup *look_group_up(GroupFoldState *fold, const Record *record, bool may_be_new);
+
+/* Its builder, in which a value that has company becomes rows again. */
+extern GroupBuilder *builder_of(GroupFoldState *fold, TableGroup *group);
+
+/* Make a group the current one; its row. */
+extern void enter_group(GroupFoldState *fold, const TableGroup *group);
+extern TupleTableSlot *give_table_group(GroupFoldState *fold, const TableGroup *group);
+
+static inline TableGroup *
+group_of_entry(const GroupFoldState *fold, TupleHashEntry entry)
+{
+	return *tuple_hash_place(fold->table, entry);
 }
 
 #endif							/* STEPADV_GROUP_FOLD_ENTRIES_H */

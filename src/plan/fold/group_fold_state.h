@@ -63,7 +63,10 @@ typedef struct GroupFoldState
 	TupleHashTable table;
 	TupleHashIterator iterator; /* gives groups, and is one ahead: */
 	TupleHashEntry ahead;		/* NULL: there is no other */
-	struct RecentGroups *recent;	/* NULL: none yet */
+	struct TableGroup **images; /* a power of 2 of them: groups by the image of their keys */
+	int			image_bits;
+	char	   *image;			/* of the row at hand */
+	Size		image_room;
 	uint64		n_rows;			/* so far, */
 	uint64		n_turns;		/* how often another group's followed, */
 	uint64		rows_before;	/* and n_rows when that was last looked at */
@@ -82,9 +85,6 @@ typedef struct GroupFoldState
 	RecordPart	part;			/* that is folded */
 	bool		divides;		/* groups of it find no room */
 	bool		receives;		/* it has records yet in the exchange */
-	uint64		n_table_groups;	/* of it */
-	struct PartGroup **images;	/* a power of 2 of them: groups by the image of their keys */
-	int			image_bits;
 
 	/* with others, at other rows; NULL: alone */
 	ExchangeAccess *exchange;

@@ -204,6 +204,25 @@ open_record(const GroupFoldState *fold, const char *bytes, Record *record)
 }
 
 void
+record_of_keys(GroupFoldState *fold, Record *record)
+{
+	MemoryContext old = MemoryContextSwitchTo(fold->comparing->ecxt_per_tuple_memory);
+	Size		size = image_limit(fold, fold->keys);
+
+	MemoryContextSwitchTo(old);
+	if (size > fold->image_room)
+	{
+		if (fold->image != NULL)
+			pfree(fold->image);
+		fold->image = MemoryContextAllocHuge(fold->css.ss.ps.state->es_query_cxt, size);
+		fold->image_room = size;
+	}
+	*fold->image = 0;
+	(void) write_image(fold, fold->keys, fold->image);
+	open_record(fold, fold->image, record);
+}
+
+void
 show_image(GroupFoldState *fold, const Record *record)
 {
 	TupleTableSlot *keys = fold->keys;

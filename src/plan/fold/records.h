@@ -59,6 +59,9 @@ write_words_image(const GroupFoldState *fold, char *end)
 	return end;
 }
 
+/* The keys in fold->keys as a record without content, which lives until the next one. */
+extern void record_of_keys(GroupFoldState *fold, Record *record);
+
 /* The record at `bytes`, without its content. */
 extern void open_record(const GroupFoldState *fold, const char *bytes, Record *record);
 

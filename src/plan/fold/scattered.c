@@ -5,16 +5,8 @@
  * Rows and values are written into parts (parts.c).  Then one part after
  * the other is folded, in a hash table of its own.  If that finds no room for a group,
  * its records are divided into parts once more, which are folded when the groups that found room are given.
- *
- * Most records of a part are of groups that were met before, and keys are mostly
- * written alike: groups are known by the image of their keys first, and only
- * what is met for the first time is looked up as the operators of the keys want it.
  */
 #include "postgres.h"
-
-#include "common/hashfn.h"
-#include "executor/executor.h"
-#include "port/pg_bitutils.h"
 
 #include "compat.h"
 #include "group/row_codec.h"
@@ -24,20 +16,6 @@
 #include "plan/fold/parts.h"
 #include "plan/fold/records.h"
 #include "plan/fold/scattered.h"
-
-/* A group of the part that is being folded. */
-typedef struct PartGroup
-{
-	MinimalTuple keys;
-	GroupBuilder *builder;		/* NULL: there was no row, */
-	struct varlena *value;		/* but, unless NULL too, one value */
-	Size		image_size;
-	uint8		has_nulls;
-	char		image[FLEXIBLE_ARRAY_MEMBER];	/* of its keys, as it was met first */
-} PartGroup;
-
-#define MIN_IMAGES	256
-#define MAX_IMAGES	8192
 
 /* ----------
  * Into parts
@@ -167,88 +145,26 @@ scatter_group(GroupFoldState *fold, uint32 hash)
  * ----------
  */
 
-/* Where a group that has this image may be known. */
-static inline PartGroup **
-place_of_image(const GroupFoldState *fold, const Record *record)
-{
-	uint64		bits = 0;
-
-	if (record->image_size > sizeof(bits))
-		bits = hash_bytes((const unsigned char *) record->image, record->image_size);
-	else
-		memcpy(&bits, record->image, record->image_size);
-	return &fold->images[(bits * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - fold->image_bits)];
-}
-
-static inline bool
-is_image_of(const PartGroup *group, const Record *record)
-{
-	if (group == NULL || group->image_size != record->image_size || group->has_nulls != (record->kind & RECORD_HAS_NULLS))
-		return false;
-	/* Such a size as a constant: it is then one comparison. */
-	if (record->image_size == sizeof(int64))
-		return memcmp(group->image, record->image, sizeof(int64)) == 0;
-	return memcmp(group->image, record->image, record->image_size) == 0;
-}
-
-static PartGroup *
-create_part_group(GroupFoldState *fold, TupleHashEntry entry, const Record *record)
-{
-	PartGroup  *group = MemoryContextAllocZero(fold->table_memory, offsetof(PartGroup, image) + record->image_size);
-
-	group->keys = tuple_hash_first(entry);
-	group->image_size = record->image_size;
-	group->has_nulls = record->kind & RECORD_HAS_NULLS;
-	memcpy(group->image, record->image, record->image_size);
-	fold->n_table_groups++;
-	return group;
-}
-
 /* Is there room for one more group?  There is for one. */
 static inline bool
 table_is_full(const GroupFoldState *fold)
 {
-	return fold->n_table_groups > 0 && MemoryContextMemAllocated(fold->table_memory, false) > fold->limit;
+	return fold->table->hashtab->members > 0 && MemoryContextMemAllocated(fold->table_memory, false) > fold->limit;
 }
 
-/* By the operators of the keys, which are shown then.  NULL: there is no room for it. */
-static pg_noinline PartGroup *
+/* The keys are shown then.  NULL: there is no room for it. */
+static pg_noinline TableGroup *
 find_part_group(GroupFoldState *fold, const Record *record)
 {
-	bool		is_full = table_is_full(fold);
-	bool		is_new = false;
 	MemoryContext old = MemoryContextSwitchTo(fold->comparing->ecxt_per_tuple_memory);
-	TupleHashEntry entry;
 
 	show_image(fold, record);
 	MemoryContextSwitchTo(old);
-	entry = LookupTupleHashEntry(fold->table, fold->keys, is_full ? NULL : &is_new, NULL);
-	if (entry == NULL)
-		return NULL;
-	if (is_new)
-		*tuple_hash_place(fold->table, entry) = create_part_group(fold, entry, record);
-	return *tuple_hash_place(fold->table, entry);
-}
-
-/* A value that has company becomes rows again. */
-static GroupBuilder *
-builder_of(GroupFoldState *fold, PartGroup *group)
-{
-	if (group->builder == NULL)
-	{
-		group->builder = create_builder(fold);
-		if (group->value != NULL)
-		{
-			group_builder_add_group(group->builder, (RolloutGroup *) group->value);
-			pfree(group->value);
-			group->value = NULL;
-		}
-	}
-	return group->builder;
+	return look_group_up(fold, record, !table_is_full(fold));
 }
 
 static void
-add_value(GroupFoldState *fold, PartGroup *group, const Record *record)
+add_value(GroupFoldState *fold, TableGroup *group, const Record *record)
 {
 	MemoryContext old = MemoryContextSwitchTo(fold->table_memory);
 	struct varlena *value = copy_value(record);
@@ -291,8 +207,8 @@ fold_block(GroupFoldState *fold, const RecordBlock *block)
 	while (position < end)
 	{
 		const char *start = position;
-		PartGroup **known;
-		PartGroup  *group;
+		TableGroup **known;
+		TableGroup *group;
 
 		open_record(fold, position, &record);
 		position = record.content;
@@ -325,15 +241,9 @@ static void
 begin_part_table(GroupFoldState *fold)
 {
 	RecordParts *parts = fold->parts;
-	uint32		n_groups = Max(fold->expected_groups * fold->part.share, 1);
-	uint32		most_images;
 
-	begin_table(fold, n_groups);
+	begin_table(fold, Max(fold->expected_groups * fold->part.share, 1));
 	fold->limit = Max(fold->limit / 4, fold->limit - Min(fold->limit, parts->used));
-	fold->n_table_groups = 0;
-	most_images = Max(Min(fold->limit / 32 / sizeof(PartGroup *), MAX_IMAGES), MIN_IMAGES);
-	fold->image_bits = pg_leftmost_one_pos32(Min(Max(n_groups * 2, MIN_IMAGES), most_images));
-	fold->images = MemoryContextAllocZero(fold->table_memory, sizeof(PartGroup *) << fold->image_bits);
 }
 
 /* All that there is of a part. */
@@ -387,19 +297,6 @@ begin_giving_parts(GroupFoldState *fold)
 	fold->phase = FROM_PARTS;
 }
 
-static TupleTableSlot *
-give_part_group(GroupFoldState *fold, const PartGroup *group)
-{
-	ExecStoreMinimalTuple(group->keys, fold->group_keys, false);
-	slot_getallattrs(fold->group_keys);
-	if (group->value != NULL)
-		return give_value(fold, PointerGetDatum(group->value), false);
-	if (group->builder == NULL)
-		return give_value(fold, (Datum) 0, true);
-	fold->builder = group->builder;
-	return give_group(fold);
-}
-
 TupleTableSlot *
 next_of_parts(GroupFoldState *fold)
 {
@@ -410,7 +307,7 @@ next_of_parts(GroupFoldState *fold)
 		if (fold->table != NULL)
 			entry = next_entry(fold);
 		if (entry != NULL)
-			return give_part_group(fold, *tuple_hash_place(fold->table, entry));
+			return give_table_group(fold, group_of_entry(fold, entry));
 		ExecClearTuple(fold->group_keys);
 		fold->table = NULL;
 		if (!begin_next_part(fold))

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "executor/executor.h"
 #include "miscadmin.h"
 
 #include "compat.h"
@@ -31,21 +30,6 @@
 /* What values are written with, as far as there is memory. */
 #define SPILL_BUFFER	((Size) 256 * 1024)
 
-/* Make a group of the table the current one. */
-static void
-enter_known_group(GroupFoldState *fold, MinimalTuple keys, GroupBuilder *builder)
-{
-	fold->builder = builder;
-	ExecStoreMinimalTuple(keys, fold->group_keys, false);
-	slot_getallattrs(fold->group_keys);
-}
-
-static void
-enter_group(GroupFoldState *fold, TupleHashEntry entry)
-{
-	enter_known_group(fold, tuple_hash_first(entry), *tuple_hash_place(fold->table, entry));
-}
-
 TupleTableSlot *
 next_of_table(GroupFoldState *fold)
 {
@@ -53,11 +37,10 @@ next_of_table(GroupFoldState *fold)
 
 	if (entry == NULL)
 		return NULL;
-	enter_group(fold, entry);
 	/* The builders lie all over the memory, and there is enough to do until the next one's turn. */
 	if (fold->ahead != NULL)
-		group_builder_fetch_ahead(*tuple_hash_place(fold->table, fold->ahead));
-	return give_group(fold);
+		group_builder_fetch_ahead(group_of_entry(fold, fold->ahead)->builder);
+	return give_table_group(fold, group_of_entry(fold, entry));
 }
 
 static void
@@ -123,7 +106,7 @@ spill_table(GroupFoldState *fold)
 	begin_giving_table(fold);
 	while ((entry = next_entry(fold)) != NULL)
 	{
-		enter_group(fold, entry);
+		enter_group(fold, group_of_entry(fold, entry));
 		spill_group(fold, entry);
 		forget_current_value(fold);
 	}
@@ -159,26 +142,13 @@ rows_are_scattered(GroupFoldState *fold)
 		(fold->n_rows < expected * NEARLY_ALL || fold->n_rows > expected / NEARLY_ALL);
 }
 
-static void
-look_group_up(GroupFoldState *fold)
-{
-	TupleHashEntry entry;
-	bool		is_new;
-
-	show_keys(fold);
-	entry = LookupTupleHashEntry(fold->table, fold->keys, &is_new, NULL);
-	ResetExprContext(fold->comparing);
-	if (is_new)
-		*tuple_hash_place(fold->table, entry) = create_builder(fold);
-	enter_group(fold, entry);
-}
-
 /* Make the group of the row at hand the current one.  False: it shall go into its part instead. */
 static pg_noinline bool
 find_group(GroupFoldState *fold)
 {
 	Size		used = MemoryContextMemAllocated(fold->table_memory, false);
-	RecentGroup *recent;
+	Record		record;
+	TableGroup **known;
 
 	if (++fold->n_turns % TURNS_LOOKED_AT == 0 && rows_are_scattered(fold) && used > Min(CACHE_SIZE, fold->limit / 8))
 	{
@@ -189,15 +159,16 @@ find_group(GroupFoldState *fold)
 		spill_table(fold);
 	else if (fold->builder != NULL)
 		group_builder_pause(fold->builder);
-	recent = recent_group(fold);
-	if (recent != NULL && is_recent(fold, recent))
-		enter_known_group(fold, recent->keys, recent->builder);
-	else
+	record_of_keys(fold, &record);
+	known = place_of_image(fold, &record);
+	if (!is_image_of(*known, &record))
 	{
-		look_group_up(fold);
-		if (recent != NULL)
-			remember_group(fold, recent);
+		show_keys(fold);
+		*known = look_group_up(fold, &record, true);
+		(void) builder_of(fold, *known);
 	}
+	ResetExprContext(fold->comparing);
+	enter_group(fold, *known);
 	return true;
 }
 
@@ -248,7 +219,7 @@ scatter_divided_of_spill(GroupFoldState *fold)
 static void
 scatter_entry(GroupFoldState *fold, TupleHashEntry entry)
 {
-	enter_group(fold, entry);
+	enter_group(fold, group_of_entry(fold, entry));
 	scatter_group(fold, entry->hash);
 	forget_current_value(fold);
 	*tuple_hash_place(fold->table, entry) = NULL;
@@ -350,7 +321,6 @@ begin_giving_spill(GroupFoldState *fold)
 		return false;
 	leave_group(fold);
 	fold->table = NULL;
-	fold->recent = NULL;
 	MemoryContextReset(fold->table_memory);
 	begin_spilled(fold->spill, fold->marks, false);
 	fold->phase = FROM_SPILL;
