@@ -161,11 +161,13 @@ def _of_view(connection: Connection, batch: Batch, view: str, columns: dict[str,
     tenth of the time of a row per step."""
     names = ", ".join(f"x.{quoted(name)}" for name in (*batch.keys, "rollout_id"))
     numbers = ", ".join(f"string_agg(float8send(coalesce(x.{quoted(c)}, 'NaN')), '')" for c in columns.values())
-    # The arrays bring the condition to the index; of their combinations some may be of no rollout of the batch.
-    where = " AND ".join(f"x.{quoted(key)} = ANY (\0)" for key in batch.keys)
+    # Each condition goes to the index; of the combinations of several values some may be of no rollout of the batch.
+    keys = [sorted({rollout[k] for rollout in batch.rollouts}) for k in range(len(batch.keys))]
+    values = [key[0] if len(key) == 1 else key for key in keys]
+    equal = ["= \0" if len(key) == 1 else "= ANY (\0)" for key in keys]
+    where = " AND ".join(f"x.{quoted(name)} {one}" for name, one in zip(batch.keys, equal, strict=True))
     query = f"""SELECT {names}, string_agg(int4send(x.step_no), ''), {numbers} FROM {quoted(batch.schema, view)} x
         WHERE {where} AND x.step_no IS NOT NULL GROUP BY {names}""".replace("%", "%%").replace("\0", "%s")
-    values = [sorted({rollout[k] for rollout in batch.rollouts}) for k in range(len(batch.keys))]
     place = {rollout: i for i, rollout in enumerate(batch.rollouts)}
     found: dict[str, list[array]] = {method: [array("d") for _ in place] for method in columns}
     with connection.cursor(binary=True) as cursor:

@@ -143,7 +143,7 @@ for tokens in 0 64; do
 	for part in all:1 insert:2 advantages:3 server:4 client:5; do
 		store "client${tokens}_${part%:*}" "$(cut -d' ' -f"${part#*:}" "$work/client.times" | min_median)"
 	done
-	row "$([ "$tokens" = 0 ] && echo 'rollouts and steps in, advantages out' || echo "with two arrays of $tokens \`real\` in every step")" "client${tokens}_all" "$(verdict "${times_median[client${tokens}_all]}" '<=' "$([ "$tokens" = 0 ] && echo 60 || echo 150)"); the server has a processor for ${times_median[client${tokens}_server]} ms, the client for ${times_median[client${tokens}_client]}"
+	row "$([ "$tokens" = 0 ] && echo 'rollouts and steps in, advantages out' || echo "with two arrays of $tokens \`real\` in every step")" "client${tokens}_all" "$(verdict "${times_median[client${tokens}_all]}" '<=' "$([ "$tokens" = 0 ] && echo 60 || echo 150)"); $(printf 'the server has a processor for %.0f ms, the client for %.0f' "${times_median[client${tokens}_server]}" "${times_median[client${tokens}_client]}")"
 	row '- `insert`' "client${tokens}_insert"
 	row '- `advantages`' "client${tokens}_advantages"
 	query 'SET client_min_messages = warning; DROP SCHEMA rl CASCADE' >/dev/null

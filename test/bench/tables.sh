@@ -8,7 +8,7 @@ query "CREATE UNLOGGED TABLE texts AS
 	SELECT 'run 1'::text AS run_id, 'v' || group_id * 10 / $groups AS policy_version, 'task ' || group_id % ($groups / 10) AS task_id, 'rollout ' || rollout_id AS rollout_id,
 		step_no, 'state ' || state AS observation, 'action ' || action AS action, group_id <= 800 AS is_written, sum(reward) OVER (PARTITION BY group_id, rollout_id) AS outcome
 	FROM steps ORDER BY group_id, steps.rollout_id, step_no;
-	INSERT INTO canonical.rollouts (run_id, policy_version, task_id, rollout_id, outcome) SELECT DISTINCT run_id, policy_version, task_id, rollout_id, outcome FROM texts;
+	INSERT INTO canonical.rollouts (run_id, policy_version, task_id, rollout_id, outcome) SELECT run_id, policy_version, task_id, rollout_id, outcome FROM texts WHERE step_no = 0;
 	CREATE TABLE plain (LIKE canonical.steps, PRIMARY KEY (task_id, run_id, policy_version, rollout_id, step_no));
 	ALTER TABLE plain ALTER step_id DROP NOT NULL;
 	COPY (SELECT $columns FROM texts WHERE is_written) TO '$work/texts' (FORMAT binary)" >/dev/null
