@@ -36,16 +36,11 @@ new_calls(Digest *digest, const Category *category)
 
 	if (digest->n_calls == digest->room_for_calls)
 	{
-		int			room = Max(digest->room_for_calls * 2, 16);
-		CallTotals *more = MemoryContextAllocHuge(digest->context, array_size(room, sizeof(CallTotals)));
+		Size		size;
 
-		if (digest->calls != NULL)
-		{
-			memcpy(more, digest->calls, sizeof(CallTotals) * digest->n_calls);
-			pfree(digest->calls);
-		}
-		digest->calls = more;
-		digest->room_for_calls = room;
+		digest->room_for_calls = Max(digest->room_for_calls * 2, 16);
+		size = array_size(digest->room_for_calls, sizeof(CallTotals));
+		digest->calls = digest->calls ? repalloc_huge(digest->calls, size) : MemoryContextAllocHuge(digest->context, size);
 	}
 	if (category->bytes != NULL)
 	{

@@ -157,6 +157,19 @@ set_first_steps(GroupColumns *group, int sqlerrcode)
 	group->first_step = first_step;
 }
 
+/* Columns that are told of by a flag. */
+static const struct
+{
+	uint8		flag;
+	uint16		has;
+}			flagged_columns[] = {
+	{FLAG_OUTCOME_REWARDS, HAS_OUTCOME_REWARDS},
+	{FLAG_TRUNCATED, HAS_TRUNCATED},
+	{FLAG_POLICY_STEP, HAS_POLICY_STEP},
+	{FLAG_COARSE_STATE, HAS_COARSE_STATE},
+	{FLAG_LOGP, HAS_LOGP}
+};
+
 GroupShape
 group_shape(const RolloutGroup *datum)
 {
@@ -167,16 +180,9 @@ group_shape(const RolloutGroup *datum)
 
 	if (datum->n_rewards > 0)
 		shape.has |= HAS_REWARDS;
-	if ((datum->flags & FLAG_OUTCOME_REWARDS) != 0)
-		shape.has |= HAS_OUTCOME_REWARDS;
-	if ((datum->flags & FLAG_TRUNCATED) != 0)
-		shape.has |= HAS_TRUNCATED;
-	if ((datum->flags & FLAG_POLICY_STEP) != 0)
-		shape.has |= HAS_POLICY_STEP;
-	if ((datum->flags & FLAG_COARSE_STATE) != 0)
-		shape.has |= HAS_COARSE_STATE;
-	if ((datum->flags & FLAG_LOGP) != 0)
-		shape.has |= HAS_LOGP;
+	for (int i = 0; i < lengthof(flagged_columns); i++)
+		if ((datum->flags & flagged_columns[i].flag) != 0)
+			shape.has |= flagged_columns[i].has;
 	return shape;
 }
 
@@ -249,12 +255,10 @@ write_header(RolloutGroup *datum, const GroupShape *shape)
 {
 	datum->version = version_of_shape(shape);
 	datum->has = shape->has & HAS_STORED;
-	datum->flags = shape->unit | (shape->forgiving ? FLAG_FORGIVING : 0) |
-		((shape->has & HAS_OUTCOME_REWARDS) != 0 ? FLAG_OUTCOME_REWARDS : 0) |
-		((shape->has & HAS_TRUNCATED) != 0 ? FLAG_TRUNCATED : 0) |
-		((shape->has & HAS_POLICY_STEP) != 0 ? FLAG_POLICY_STEP : 0) |
-		((shape->has & HAS_COARSE_STATE) != 0 ? FLAG_COARSE_STATE : 0) |
-		((shape->has & HAS_LOGP) != 0 ? FLAG_LOGP : 0);
+	datum->flags = shape->unit | (shape->forgiving ? FLAG_FORGIVING : 0);
+	for (int i = 0; i < lengthof(flagged_columns); i++)
+		if ((shape->has & flagged_columns[i].has) != 0)
+			datum->flags |= flagged_columns[i].flag;
 	datum->n_rewards = shape->n_rewards;
 	datum->n_rollouts = LITTLE_ENDIAN_32((uint32) shape->n_rollouts);
 	datum->n_steps = LITTLE_ENDIAN_32((uint32) shape->n_steps);

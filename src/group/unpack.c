@@ -14,13 +14,14 @@ PG_FUNCTION_INFO_V1(stepadv_steps);
 PG_FUNCTION_INFO_V1(stepadv_rollouts);
 PG_FUNCTION_INFO_V1(stepadv_with_values);
 
+/* Of a column: NULL in all steps of a group that has none. */
 static bool *
-null_column(const GroupColumns *group, uint8 bit)
+null_column(const GroupColumns *group, const void *column, uint8 bit)
 {
 	bool	   *nulls = ALLOCATE_ARRAY(bool, group->n_steps);
 
 	for (uint32 i = 0; i < group->n_steps; i++)
-		nulls[i] = step_has_null(group, i, bit);
+		nulls[i] = column == NULL || step_has_null(group, i, bit);
 	return nulls;
 }
 
@@ -45,9 +46,6 @@ stepadv_steps(PG_FUNCTION_ARGS)
 	int64	   *rollout_id;
 	bool	   *success;
 	bool	   *success_null;
-	bool	   *next_state_null;
-	bool	   *turn_null;
-	bool	   *coarse_state_null;
 
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	rollout_id = ALLOCATE_ARRAY(int64, group.n_steps);
@@ -60,31 +58,23 @@ stepadv_steps(PG_FUNCTION_ARGS)
 			success[i] = group.success[r] == SUCCESS_TRUE;
 			success_null[i] = group.success[r] == SUCCESS_UNKNOWN;
 		}
-	next_state_null = null_column(&group, NULL_NEXT_STATE);
-	if (group.next_state == NULL)
-		memset(next_state_null, true, group.n_steps);
-	turn_null = null_column(&group, NULL_TURN);
-	if (group.turn == NULL)
-		memset(turn_null, true, group.n_steps);
-	coarse_state_null = null_column(&group, NULL_COARSE_STATE);
-	if (group.coarse_state == NULL)
-		memset(coarse_state_null, true, group.n_steps);
 
 	{
 		ResultColumn columns[] = {
 			{"step_id", COLUMN_INT8, group.step_id, NULL},
 			{"rollout_id", COLUMN_INT8, rollout_id, NULL},
 			{"step_no", COLUMN_INT4, group.step_no, NULL},
-			{"state", COLUMN_INT8, group.state, null_column(&group, NULL_STATE)},
-			{"action", COLUMN_INT8, group.action, null_column(&group, NULL_ACTION)},
+			{"state", COLUMN_INT8, group.state, null_column(&group, group.state, NULL_STATE)},
+			{"action", COLUMN_INT8, group.action, null_column(&group, group.action, NULL_ACTION)},
 			{"reward", COLUMN_FLOAT8, group.reward, NULL},
 			{"success", COLUMN_BOOL, success, success_null},
-			{"next_state", COLUMN_INT8, group.next_state ? group.next_state : group.state, next_state_null},
+			{"next_state", COLUMN_INT8, group.next_state ? group.next_state : group.state, null_column(&group, group.next_state, NULL_NEXT_STATE)},
 			{"value", COLUMN_FLOAT8, number_column(&group, group.value), NULL},
 			{"turn_reward", COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
 			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
-			{"turn", COLUMN_INT4, group.turn ? group.turn : group.step_no, turn_null},
-			{"coarse_state", COLUMN_INT8, group.coarse_state ? group.coarse_state : group.state, coarse_state_null},
+			{"turn", COLUMN_INT4, group.turn ? group.turn : group.step_no, null_column(&group, group.turn, NULL_TURN)},
+			{"coarse_state", COLUMN_INT8, group.coarse_state ? group.coarse_state : group.state,
+			null_column(&group, group.coarse_state, NULL_COARSE_STATE)},
 			{"logp", COLUMN_FLOAT8, number_column(&group, group.logp), NULL},
 		};
 

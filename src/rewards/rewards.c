@@ -127,34 +127,21 @@ read_answers(FunctionCallInfo fcinfo, int arg, int *n)
 	return answers;
 }
 
+/*
+ * Is a text an accepted answer, or does it hold one?  White space around an answer makes no
+ * difference to lower case, so it goes first.
+ */
 static bool
-holds_answer(Span span, const Span *answers, int n_answers)
+is_accepted(Span span, const Span *answers, int n_answers, bool whole)
 {
-	char	   *given = n_answers > 0 ? lower_case(span) : NULL;
+	char	   *given = lower_case(whole ? strip(span) : span);
 	bool		found = false;
 
 	for (int i = 0; i < n_answers && !found; i++)
 	{
-		char	   *accepted = lower_case(answers[i]);
+		char	   *accepted = lower_case(whole ? strip(answers[i]) : answers[i]);
 
-		found = strstr(given, accepted) != NULL;
-		pfree(accepted);
-	}
-	return found;
-}
-
-/* White space around makes no difference to lower case, so it goes first. */
-static bool
-is_answer(Span span, const Span *answers, int n_answers)
-{
-	char	   *given = lower_case(strip(span));
-	bool		found = false;
-
-	for (int i = 0; i < n_answers && !found; i++)
-	{
-		char	   *accepted = lower_case(strip(answers[i]));
-
-		found = strcmp(given, accepted) == 0;
+		found = whole ? strcmp(given, accepted) == 0 : strstr(given, accepted) != NULL;
 		pfree(accepted);
 	}
 	return found;
@@ -243,7 +230,7 @@ stepadv_reward_answer_in_results(PG_FUNCTION_ARGS)
 			continue;
 		reply = text_to_cstring(dialogue.replies[i]);
 		if (find_field(reply, &result, &content))
-			PG_RETURN_FLOAT8(holds_answer(content, answers, n_answers) ? weight : 0);
+			PG_RETURN_FLOAT8(is_accepted(content, answers, n_answers, false) ? weight : 0);
 		pfree(reply);
 	}
 	PG_RETURN_FLOAT8(0);
@@ -254,9 +241,8 @@ stepadv_reward_answer_in_results(PG_FUNCTION_ARGS)
  * ----------
  */
 
-/* reward_answer_present(messages, answers, answer_tag, weight) */
-Datum
-stepadv_reward_answer_present(PG_FUNCTION_ARGS)
+static Datum
+reward_last_answer(FunctionCallInfo fcinfo, bool whole)
 {
 	Dialogue	dialogue = read_messages(fcinfo);
 	Tag			tag = tag_argument(fcinfo, 2, "answer_tag");
@@ -266,22 +252,21 @@ stepadv_reward_answer_present(PG_FUNCTION_ARGS)
 	Span		answer;
 
 	PG_RETURN_FLOAT8(find_last_answer(&dialogue, &tag, &answer) &&
-					 holds_answer(answer, answers, n_answers) ? weight : 0);
+					 is_accepted(answer, answers, n_answers, whole) ? weight : 0);
+}
+
+/* reward_answer_present(messages, answers, answer_tag, weight) */
+Datum
+stepadv_reward_answer_present(PG_FUNCTION_ARGS)
+{
+	return reward_last_answer(fcinfo, false);
 }
 
 /* reward_exact_match(messages, answers, answer_tag, weight) */
 Datum
 stepadv_reward_exact_match(PG_FUNCTION_ARGS)
 {
-	Dialogue	dialogue = read_messages(fcinfo);
-	Tag			tag = tag_argument(fcinfo, 2, "answer_tag");
-	double		weight = read_weight(fcinfo);
-	int			n_answers;
-	Span	   *answers = read_answers(fcinfo, 1, &n_answers);
-	Span		answer;
-
-	PG_RETURN_FLOAT8(find_last_answer(&dialogue, &tag, &answer) &&
-					 is_answer(answer, answers, n_answers) ? weight : 0);
+	return reward_last_answer(fcinfo, true);
 }
 
 /* The mean of a score over the messages, 0 if there are none. */

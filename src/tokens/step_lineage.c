@@ -14,7 +14,7 @@
 #include "arrays.h"
 #include "compat.h"
 #include "rows.h"
-#include "tokens/lineage.h"
+#include "tokens/token_lineage.h"
 
 PG_FUNCTION_INFO_V1(stepadv_step_lineage);
 

@@ -1,10 +1,10 @@
 /*
- * lineage.h
+ * token_lineage.h
  *		The fields of stepadv.token_lineage: what its aggregate writes and
  *		step_lineage reads.
  */
-#ifndef STEPADV_TOKENS_LINEAGE_H
-#define STEPADV_TOKENS_LINEAGE_H
+#ifndef STEPADV_TOKEN_LINEAGE_H
+#define STEPADV_TOKEN_LINEAGE_H
 
 /* The arrays have an entry per step, by rollout_id and step_no; -1: not known. */
 enum
@@ -24,4 +24,4 @@ enum
 	N_LINEAGE
 };
 
-#endif							/* STEPADV_TOKENS_LINEAGE_H */
+#endif							/* STEPADV_TOKEN_LINEAGE_H */

@@ -1,5 +1,5 @@
 /*
- * lineage.c
+ * token_lineage.c
  *		token_lineage: what the prompts and responses of a group's steps share.
  *
  * Each step's prompt || response goes into one trie of the group as it comes, in any
@@ -20,7 +20,7 @@
 #include "aggregate.h"
 #include "arrays.h"
 #include "compat.h"
-#include "tokens/lineage.h"
+#include "tokens/token_lineage.h"
 #include "tokens/trie.h"
 
 PG_FUNCTION_INFO_V1(stepadv_token_lineage_trans);
