@@ -42,10 +42,12 @@ COMMENT ON FUNCTION stepadv_internal.view_options(stepadv_internal.attached, tex
 -- The methods with an advantage per step, in the order of attach's list.
 CREATE FUNCTION stepadv_internal.advantage_methods(made stepadv_internal.made_method[])
 	RETURNS SETOF stepadv_internal.made_method
-LANGUAGE sql IMMUTABLE
+LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT m.* FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number
+BEGIN
+	RETURN QUERY SELECT m.* FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS
 'part of attach: the methods that give an advantage per step, for the views of several of them';

@@ -104,7 +104,12 @@ BEGIN
 				coalesce(m.shape, ''), o.ours, r.names,
 				coalesce(p.proargnames[2:p.pronargs], '{}'), NULL::jsonb
 			FROM (SELECT %L::boolean AS ours, %s::oid AS owner) o CROSS JOIN ONLY %s m
-				JOIN pg_proc p ON p.oid::regprocedure::text = m.function
+				-- By an index first: its name, as that text has it, with or without schema and quotes.
+				CROSS JOIN LATERAL substring(m.function
+					FROM '^(?:(?:"(?:[^"]|"")*"|[^".(]+)\.)?("(?:[^"]|"")*"|[^".(]+)\(') n(quoted)
+				JOIN pg_proc p ON p.proname = replace(CASE WHEN n.quoted LIKE '"%%' THEN
+					substr(n.quoted, 2, length(n.quoted) - 2) ELSE n.quoted END, '""', '"')::name
+					AND p.oid::regprocedure::text = m.function
 			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names
 				FROM generate_subscripts(p.proargmodes, 1) i(i) WHERE p.proargmodes[i.i] = 't') r
 			WHERE p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND r.names IS NOT NULL

@@ -120,16 +120,21 @@ GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.
 CREATE FUNCTION stepadv_internal.base_type(type oid) RETURNS oid
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE under(oid, typtype, typbasetype) AS (
-		SELECT t.oid, t.typtype, t.typbasetype FROM pg_type t WHERE t.oid = base_type.type
-		UNION ALL
-		SELECT t.oid, t.typtype, t.typbasetype FROM under u JOIN pg_type t ON t.oid = u.typbasetype
-			WHERE u.typtype = 'd'
-	)
-	SELECT u.oid FROM under u WHERE u.typtype <> 'd'
+DECLARE
+	above oid := base_type.type;
+	under oid;
+BEGIN
+	LOOP
+		SELECT CASE t.typtype WHEN 'd' THEN t.typbasetype END INTO under FROM pg_type t WHERE t.oid = above;
+		IF NOT FOUND OR under IS NULL THEN
+			RETURN CASE WHEN FOUND THEN above END;
+		END IF;
+		above := under;
+	END LOOP;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.base_type(oid) IS
 'the type under a domain, at whatever depth; any other type itself';
@@ -148,10 +153,11 @@ COMMENT ON FUNCTION stepadv_internal.relation_name(regclass) IS
 
 -- The expression that makes of a value of a type what a kind of column is; NULL: it cannot serve.
 CREATE FUNCTION stepadv_internal.role_expression(kind text, type oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT r.expression
+BEGIN
+	RETURN (SELECT r.expression
 	FROM stepadv_internal.role_types r JOIN pg_type t ON t.oid = role_expression.type
 	WHERE r.kind = role_expression.kind
 		AND (r.accepts IN (format_type(t.oid, NULL), 'category ' || t.typcategory::text, 'any')
@@ -159,7 +165,8 @@ AS $$
 				AND c.casttarget = 'real[]'::regtype))
 	ORDER BY array_position(ARRAY[format_type(t.oid, NULL), 'category ' || t.typcategory::text, 'castable to real[]',
 		'any'], r.accepts)
-	LIMIT 1
+	LIMIT 1);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.role_expression(text, oid) IS
 'the expression (of %s) that makes of a type''s value what a kind of column is; NULL where the type cannot serve';

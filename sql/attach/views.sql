@@ -45,11 +45,12 @@ COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, 
 -- id where it can be compared, so that an index serves and vouches for there
 -- being but one, else by what it is known by.
 CREATE FUNCTION stepadv_internal.same_rollout(one text, one_view regclass, other text, other_view regclass) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN t.type = u.type AND stepadv_internal.base_type(t.type) IN ('text'::regtype, 'varchar'::regtype,
-		'uuid'::regtype)
+BEGIN
+	RETURN (SELECT CASE WHEN t.type = u.type
+		AND stepadv_internal.base_type(t.type) IN ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype)
 		THEN format('%s.%I %s %s.%I', one, n.raw, stepadv_internal.equality_operator(t.type), other, m.raw)
 		ELSE format('%s.%I OPERATOR(pg_catalog.=) %s.%I', one, n.key, other, m.key) END
 	FROM (VALUES (one_view, other_view)) v(n, m)
@@ -62,7 +63,8 @@ AS $$
 		CASE WHEN stepadv_internal.column_type(v.m, 'stepadv_rollout'::text) IS NOT NULL THEN 'stepadv_rollout_id'
 			ELSE 'raw_rollout_id' END AS raw) m
 	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.n, n.raw) AS type) t
-	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.m, m.raw) AS type) u
+	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.m, m.raw) AS type) u);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_rollout(text, regclass, text, regclass) IS
 'part of attach: the condition that rows of two adapters are of one rollout';
@@ -97,11 +99,13 @@ COMMENT ON FUNCTION stepadv_internal.free_name(text[], text, text) IS
 
 -- What feeds a column of an adapter, where that is one column as it is.
 CREATE FUNCTION stepadv_internal.feeds(view regclass, name text, OUT relation regclass, OUT number integer)
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT c.relation, c.column_number FROM stepadv_internal.view_columns(feeds.view) c WHERE c.name = feeds.name
-		AND c.plain
+BEGIN
+	SELECT c.relation, c.column_number INTO relation, number FROM stepadv_internal.view_columns(feeds.view) c
+	WHERE c.name = feeds.name AND c.plain;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.feeds(regclass, text) IS
 'the column that a column of an adapter is, under another name; NULL where it is computed';
