@@ -51,8 +51,8 @@ panel_rows()
 		row "${title//|/\\|}$1" $2_$i "$(verdict "${times_median[$2_$i]}" '<=' "$panel_limit")"
 	done < <(panel_queries)
 }
-# 100 ms at 10 million steps; with fewer as its part, but not below 25 ms.
-panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 9.9e4; printf("%d", x < 25 ? 25 : x > 100 ? 100 : x) }')
+# 300 ms at 10 million steps; with fewer as its part, but not below 25 ms.
+panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 3.3e4; printf("%d", x < 25 ? 25 : x > 300 ? 300 : x) }')
 heading "**Panels** of the dashboard for Grafana, each over all $kept_steps steps in $panel_groups groups:"
 panel_rows '' panel
 query "SET client_min_messages = warning; SELECT stepadv.detach('kept')" >/dev/null
