@@ -99,26 +99,6 @@ look_up(Oid relation, FormData_pg_class *class)
 	return true;
 }
 
-/* The table of the trigger, if it keeps groups. */
-static Oid
-kept_table(Oid trigger)
-{
-	Relation	triggers = table_open(TriggerRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	Oid			table = InvalidOid;
-
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
-	scan = systable_beginscan(triggers, TriggerOidIndexId, true, NULL, 1, &key);
-	if (HeapTupleIsValid(tuple = systable_getnext(scan)) &&
-		get_func_namespace(((Form_pg_trigger) GETSTRUCT(tuple))->tgfoid) == get_namespace_oid(INTERNAL_SCHEMA, false))
-		table = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
-	systable_endscan(scan);
-	table_close(triggers, AccessShareLock);
-	return table;
-}
-
 /* Whether an attachment has triggers on tables of a role's, which only an owner makes. */
 static bool
 keeps_groups_of(Oid attachment, Oid owner)

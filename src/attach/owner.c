@@ -9,16 +9,25 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_trigger.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "attach/names.h"
 #include "attach/owner.h"
+#include "compat.h"
 
 PG_FUNCTION_INFO_V1(stepadv_owns);
 
@@ -59,6 +68,25 @@ require_owner(Oid relation)
 				 errmsg("relation with OID %u does not exist", relation)));
 	if (!may_become(owner))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
+}
+
+Oid
+kept_table(Oid trigger)
+{
+	Relation	triggers = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Oid			table = InvalidOid;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
+	scan = systable_beginscan(triggers, TriggerOidIndexId, true, NULL, 1, &key);
+	if (HeapTupleIsValid(tuple = systable_getnext(scan)) &&
+		get_func_namespace(((Form_pg_trigger) GETSTRUCT(tuple))->tgfoid) == get_namespace_oid(INTERNAL_SCHEMA, false))
+		table = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
+	systable_endscan(scan);
+	table_close(triggers, AccessShareLock);
+	return table;
 }
 
 /* owns(relation regclass, by_rights boolean); false if the relation is gone. */

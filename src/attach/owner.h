@@ -20,4 +20,7 @@ extern bool may_become(Oid role);
 /* An error if the current user has not the rights of a relation's owner. */
 extern void require_owner(Oid relation);
 
+/* The table of a trigger that keeps groups; InvalidOid of any other, and of one that is gone. */
+extern Oid	kept_table(Oid trigger);
+
 #endif							/* STEPADV_OWNER_H */

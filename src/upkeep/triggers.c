@@ -15,7 +15,6 @@
 #include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_subscription_rel.h"
@@ -37,7 +36,6 @@
 #include "utils/ruleutils.h"
 
 #include "checked_arguments.h"
-#include "attach/names.h"
 #include "attach/owner.h"
 #include "compat.h"
 #include "upkeep/fold.h"
@@ -451,30 +449,6 @@ stepadv_keep_groups_of_rows(PG_FUNCTION_ARGS)
  * ----------
  */
 
-/* The table of a trigger that is one of ours, by its function; else InvalidOid. */
-static Oid
-table_of_ours(Oid trigger)
-{
-	Relation	relation = table_open(TriggerRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	Oid			table = InvalidOid;
-
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
-	scan = systable_beginscan(relation, TriggerOidIndexId, true, NULL, 1, &key);
-	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_trigger row = (Form_pg_trigger) GETSTRUCT(tuple);
-
-		if (get_func_namespace(row->tgfoid) == get_namespace_oid(INTERNAL_SCHEMA, false))
-			table = row->tgrelid;
-	}
-	systable_endscan(scan);
-	table_close(relation, AccessShareLock);
-	return table;
-}
-
 /* The triggers of ours that depend on an attachment, on tables of its owner or on these. */
 static ObjectAddresses *
 triggers_of(Oid attachment, const Oid *tables, int n_tables, int *n)
@@ -494,7 +468,7 @@ triggers_of(Oid attachment, const Oid *tables, int n_tables, int *n)
 	{
 		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
 		ObjectAddress trigger;
-		Oid			table = row->classid == TriggerRelationId ? table_of_ours(row->objid) : InvalidOid;
+		Oid			table = row->classid == TriggerRelationId ? kept_table(row->objid) : InvalidOid;
 		bool		is_meant = is_owned(table, owner);
 
 		for (int i = 0; i < n_tables && !is_meant; i++)
