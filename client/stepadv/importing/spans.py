@@ -278,8 +278,8 @@ def says(spans: list[Span], key: str) -> Json:
 def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     ids = {span.get("span") for span in spans}
     # A span whose parent is somewhere else is a root here.
-    orphans = [s for s in spans if s.get("parent") is not None and s["parent"] not in ids]
-    found = [{"scores": [], **s, **({"parent": None} if s in orphans else {})} for s in spans]
+    found = [{"scores": [], **s, "parent": s.get("parent") if s.get("parent") in ids else None} for s in spans]
+    n_orphans = sum(s.get("parent") is not None and s["parent"] not in ids for s in spans)
     ordered = sorted(found, key=lambda s: (s.get("parent") is not None, begin_of(s)))
     roots = [s for s in ordered if s.get("parent") is None]
     judges = [s for s in found if s["kind"] == "judge" and s.get("parent") is not None]
@@ -295,7 +295,7 @@ def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     group = says(ordered, "task") or says(ordered, "session") or (digest(asked) if asked is not None else None)
     problem = None if group is not None else f"no span of trace {trace} says its task, its session or what was asked"
     # A trace may be spread over files of which this is one.
-    if len(orphans) == len(roots):
+    if n_orphans == len(roots):
         made["repaired"]["traces without their first span"] += 1
         hint = "its first span is not here: cat FILES | stepadv import - takes files that share traces for one"
         problem = problem and f"{problem}, and {hint}"
