@@ -81,10 +81,10 @@ COMMENT ON FUNCTION stepadv_internal.checked_method(text) IS
 'part of credit_sums: a method of the extension''s, one''s own, a superuser''s, or the one named with its '
 'schema; error on any other';
 
-CREATE FUNCTION stepadv.credit_sums(candidates stepadv.rollout_group[], method text DEFAULT 'batch_td',
-	parameters jsonb DEFAULT NULL, shuffles integer DEFAULT 12, max_rollouts integer DEFAULT 16, seed integer DEFAULT 1)
+CREATE FUNCTION stepadv_internal.credit_sums(candidates stepadv.rollout_group[], method text, parameters jsonb,
+	shuffles integer, max_rollouts integer, seed integer)
 RETURNS float8[]
-LANGUAGE plpgsql STABLE COST 200000
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -113,6 +113,13 @@ BEGIN
 	RETURN sums;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.credit_sums(stepadv.rollout_group[], text, jsonb, integer, integer, integer) IS
+'what credit_sums does';
+
+CREATE FUNCTION stepadv.credit_sums(candidates stepadv.rollout_group[], method text DEFAULT 'batch_td',
+	parameters jsonb DEFAULT NULL, shuffles integer DEFAULT 12, max_rollouts integer DEFAULT 16, seed integer DEFAULT 1)
+RETURNS float8[]
+LANGUAGE c STABLE COST 200000 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.credit_sums(stepadv.rollout_group[], text, jsonb, integer, integer, integer) IS
 'predictions of a method for rollouts that are left out one by one, and their outcomes, for one group with a choice '
 'of states per candidate; also with outcomes shuffled the given number of times; for credit_check; NULL if fewer '

@@ -213,21 +213,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _compare';
 
--- What an adapter knows of the runs of a group g, all rollouts as arrays: <alias>_all.
-CREATE FUNCTION stepadv_internal.runs_of_group(a stepadv_internal.attached, view regclass, alias text, columns text[])
-	RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s_all ON %5$s',
-		stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns), 's.%1$I'::text, ', '::text),
-		stepadv_internal.list('stepadv_rollout'::text || columns, 'pg_catalog.array_agg(s.%1$I) AS %1$I'::text,
-			', '::text), stepadv_internal.relation_name(view), alias,
-		stepadv_internal.same_group(alias || '_all', view, 'g'::text, (a).rows, (a).n_group_columns))
-$$;
-COMMENT ON FUNCTION stepadv_internal.runs_of_group(stepadv_internal.attached, regclass, text, text[]) IS
-'part of attach: the join that brings to a group g what is known of its rollouts'' runs, as arrays';
-
 -- The same for rows below g.  The advantages stay those of the whole group, so it is found by
 -- the rollout: by a relation of those of g where an index leads to them, else by one
 -- of all.
@@ -243,6 +228,7 @@ AS $$
 DECLARE
 	n CONSTANT integer := (a).n_group_columns;
 	known record;
+	distributed boolean;
 BEGIN
 	inside := '';
 	beside := '';
@@ -256,13 +242,22 @@ BEGIN
 		FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e
 		WHERE e.alias <> 'g' GROUP BY e.view, e.alias ORDER BY e.alias DESC
 	LOOP
-		IF stepadv_internal.is_distributed(ARRAY[(a).rows, known.view]) THEN
+		distributed := stepadv_internal.is_distributed(ARRAY[(a).rows, known.view]);
+		IF distributed OR NOT stepadv_internal.by_group(known.view, n) THEN
+			-- What an adapter knows of the runs of a group g, all rollouts as arrays.
+			beside := beside || format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s_all ON %5$s',
+				stepadv_internal.list(stepadv_internal.group_columns(known.view, n), 's.%1$I'::text, ', '::text),
+				stepadv_internal.list('stepadv_rollout'::text || known.columns,
+					'pg_catalog.array_agg(s.%1$I) AS %1$I'::text, ', '::text),
+				stepadv_internal.relation_name(known.view), known.alias,
+				stepadv_internal.same_group(known.alias || '_all', known.view, 'g'::text, (a).rows, n));
+		END IF;
+		IF distributed THEN
 			-- Citus cannot write down the join of them: a group has few rollouts to look among.
 			expressions := ARRAY(SELECT CASE WHEN e.name LIKE known.alias || '.%'
 				THEN format('(%1$s_all.%2$s)[pg_catalog.array_position(%1$s_all.stepadv_rollout, f.rollout_id)]',
 				known.alias, substr(e.name, 3)) ELSE e.name END
 				FROM unnest(expressions) WITH ORDINALITY e(name, i) ORDER BY e.i);
-			beside := beside || stepadv_internal.runs_of_group(a, known.view, known.alias, known.columns);
 		ELSIF stepadv_internal.by_group(known.view, n) THEN
 			inside := inside || format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) %4$s FROM %1$s s '
 				'WHERE %2$s) %3$s ON %3$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
@@ -274,7 +269,6 @@ BEGIN
 				'%1$s(stepadv_rollout, %3$s) ON %1$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id', known.alias,
 				stepadv_internal.list(known.columns, format('pg_catalog.unnest(%s_all.%%1$I)', known.alias),
 					', '::text), stepadv_internal.list(known.columns, '%1$I'::text, ', '::text));
-			beside := beside || stepadv_internal.runs_of_group(a, known.view, known.alias, known.columns);
 		END IF;
 	END LOOP;
 END

@@ -72,25 +72,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.call_labels_join(stepadv_internal.attached) IS
 'part of attach: the join that brings l.calls, the categories of the calls of g';
 
--- Of each group its rollouts as ids, and what is measured of each: a relation by the group's columns of another,
--- x being its rows.
-CREATE FUNCTION stepadv_internal.measured_join(a stepadv_internal.attached, alias text, view regclass, relation text,
-	number text, place integer)
-RETURNS text
-LANGUAGE sql STABLE STRICT
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format(' LEFT JOIN (SELECT %1$s, array_agg(x.stepadv_rollout::bigint) AS ids, '
-		'array_agg(ARRAY[%2$s]::float8[]) AS numbers FROM %3$s x'
-			' WHERE x.stepadv_rollout IS NOT NULL GROUP BY %1$s) %4$s ON %5$s',
-		stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns), 'x.%1$I'::text, ', '::text),
-		CASE place WHEN 0 THEN number WHEN 1 THEN number || ', NULL' ELSE 'NULL, ' || number END, relation, alias,
-		stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns))
-$$;
-COMMENT ON FUNCTION stepadv_internal.measured_join(stepadv_internal.attached, text, regclass, text, text, integer) IS
-'part of attach: the join that brings ids and numbers of the rollouts of g, which of two of them they are (0: the '
-	'only one)';
-
 -- What is measured of rollouts: names, the joins that bring what the group itself does not tell, and these.
 CREATE FUNCTION stepadv_internal.digest_measures(a stepadv_internal.attached, OUT measures text[], OUT joins text,
 	OUT ids text, OUT numbers text)
@@ -122,12 +103,22 @@ BEGIN
 		(4, 'cost', 'cost' = ANY (roles)),
 		(5, 'response_tokens', tokens IS NOT NULL), (6, 'seconds', took IS NOT NULL)) m(i, name, is_there)
 	WHERE m.is_there;
-	joins := concat(stepadv_internal.measured_join(a, 't'::text, (a).shown, tokens, 'x.n_tokens'::text, pair),
-		-- Infinite times have no distance.
-		stepadv_internal.measured_join(a, 'd'::text, took, stepadv_internal.relation_name(took),
+	-- Of each group its rollouts as ids, and what is measured of each: in a relation by the group's columns of a
+	-- view, x being its rows, which of two numbers that is (0: the only one).
+	joins := coalesce((SELECT string_agg(format(' LEFT JOIN (SELECT %1$s, array_agg(x.stepadv_rollout::bigint) AS ids, '
+		'array_agg(ARRAY[%2$s]::float8[]) AS numbers FROM %3$s x'
+			' WHERE x.stepadv_rollout IS NOT NULL GROUP BY %1$s) %4$s ON %5$s',
+		stepadv_internal.list(stepadv_internal.group_columns(m.view, (a).n_group_columns), 'x.%1$I'::text, ', '::text),
+		CASE m.place WHEN 0 THEN m.number WHEN 1 THEN m.number || ', NULL' ELSE 'NULL, ' || m.number END, m.relation,
+		m.alias, stepadv_internal.same_group(m.alias, m.view, 'g'::text, (a).rows, (a).n_group_columns)), ''
+			ORDER BY m.i)
+		FROM (VALUES (1, 't', (a).shown, tokens, 'x.n_tokens', pair),
+			-- Infinite times have no distance.
+			(2, 'd', took, stepadv_internal.relation_name(took),
 			'CASE WHEN pg_catalog.isfinite(x.stepadv_started_at) AND pg_catalog.isfinite(x.stepadv_ended_at)'
 			' THEN extract(epoch FROM x.stepadv_ended_at OPERATOR(pg_catalog.-) x.stepadv_started_at)::float8 END',
-			2 * pair));
+			2 * pair)) m(i, alias, view, relation, number, place)
+		WHERE m.relation IS NOT NULL), '');
 	ids := concat_ws(' || ', CASE WHEN tokens IS NOT NULL THEN 't.ids' END, CASE WHEN took IS NOT NULL
 		THEN 'd.ids' END);
 	numbers := replace(ids, '.ids', '.numbers');

@@ -487,9 +487,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, text[]) IS
 'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, and counts';
 
-CREATE FUNCTION stepadv.load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop',
-	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL,
-		replace boolean DEFAULT false,
+CREATE FUNCTION stepadv_internal.load_rollouts(schema text, lines regclass, on_error text, run_id text,
+	policy_version text, policy_step bigint, replace boolean,
 	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
 	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
 	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT nul_replaced bigint,
@@ -565,6 +564,17 @@ BEGIN
 		pg_temp.stepadv_known;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.load_rollouts(text, regclass, text, text, text, bigint, boolean) IS
+'what load_rollouts does';
+
+CREATE FUNCTION stepadv.load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop',
+	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL,
+		replace boolean DEFAULT false,
+	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
+	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
+	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT nul_replaced bigint,
+		OUT problems jsonb)
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.load_rollouts(text, regclass, text, text, text, bigint, boolean) IS
 'loads lines of JSON, one step each (keys: docs/tables.md), from a table (n bigint, line text) into the tables of '
 'the schema, and returns counts; on_error ''stop'': an invalid or contradicting line is an error; ''skip'': it is '

@@ -113,10 +113,9 @@ COMMENT ON FUNCTION stepadv.create_pool(regclass, text, integer, text, integer, 
 'group, over the table <prefix>_pool, which records claims. Rules: min_rollouts, drop_uniform, max_staleness (policy '
 'steps), uses (how often a group can be consumed)';
 
-CREATE FUNCTION stepadv.claim_groups(pool anyelement, n integer, "by" text[] DEFAULT NULL,
-	lease interval DEFAULT '10 minutes',
-	holder text DEFAULT NULL) RETURNS SETOF anyelement
-LANGUAGE plpgsql ROWS 16
+CREATE FUNCTION stepadv_internal.claim_groups(pool anyelement, n integer, "by" text[], lease interval, holder text)
+RETURNS SETOF anyelement
+LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $claim_groups$
 DECLARE
@@ -178,12 +177,20 @@ BEGIN
 		jsonb_build_object('status', 'claimed', 'claim', claim, 'claimed_by', by_whom, 'claimed_until', until));
 END
 $claim_groups$;
+COMMENT ON FUNCTION stepadv_internal.claim_groups(anyelement, integer, text[], interval, text) IS
+'what claim_groups does';
+
+CREATE FUNCTION stepadv.claim_groups(pool anyelement, n integer, "by" text[] DEFAULT NULL,
+	lease interval DEFAULT '10 minutes', holder text DEFAULT NULL)
+RETURNS SETOF anyelement
+LANGUAGE c ROWS 16 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.claim_groups(anyelement, integer, text[], interval, text) IS
 'claims up to n ready groups of a pool for the caller until the lease expires: claim_groups(NULL::<prefix>_ready, '
 '16); returns rows of that view, all with the same claim, for consume_groups. by: columns of the view, followed by '
 'desc for the largest first, or random';
 
-CREATE FUNCTION stepadv.consume_groups(pool regclass, claim uuid, policy_step bigint DEFAULT NULL) RETURNS integer
+CREATE FUNCTION stepadv_internal.consume_groups(pool regclass, claim uuid, policy_step bigint)
+RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -205,6 +212,12 @@ BEGIN
 	RETURN held;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.consume_groups(regclass, uuid, bigint) IS
+'what consume_groups does';
+
+CREATE FUNCTION stepadv.consume_groups(pool regclass, claim uuid, policy_step bigint DEFAULT NULL)
+RETURNS integer
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.consume_groups(regclass, uuid, bigint) IS
 'marks the groups of a claim of claim_groups as trained on, and ends the claim; returns their number, which is less '
 'than was claimed if the lease expired and others claimed some of the groups; policy_step: number of the update; '
