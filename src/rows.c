@@ -110,14 +110,49 @@ order_columns(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *column
 		ordered[declaration_of(fcinfo->flinfo)->columns[c]] = columns[c];
 }
 
+static Size
+width_of_type(ColumnType type)
+{
+	return type == COLUMN_BOOL ? sizeof(bool) : type == COLUMN_INT4 ? sizeof(int32) : sizeof(int64);
+}
+
+static void *
+gather_fields(const void *field, Size row_width, Size width, uint64 n_rows)
+{
+	char	   *gathered = ALLOCATE_ARRAY(char, n_rows * width);
+
+	for (uint64 i = 0; i < n_rows; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		memcpy(gathered + i * width, (const char *) field + i * row_width, width);
+	}
+	return gathered;
+}
+
+/* A column of fields of structs becomes one of arrays. */
+static void
+gather_column(ResultColumn *column, uint64 n_rows)
+{
+	if (column->row_width == 0)
+		return;
+	column->values = gather_fields(column->values, column->row_width, width_of_type(column->type), n_rows);
+	if (column->nulls != NULL)
+		column->nulls = gather_fields(column->nulls, column->row_width, sizeof(bool), n_rows);
+	column->row_width = 0;
+}
+
 Datum
 return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, uint64 n_rows)
 {
 	ColumnSink *sink = column_sink_of(fcinfo);
 	ResultColumn ordered[MAX_ROW_COLUMNS];
+	ResultColumn *result = sink ? sink->columns : ordered;
 
 	Assert(n_columns <= MAX_ROW_COLUMNS);
-	order_columns(fcinfo, n_columns, columns, sink ? sink->columns : ordered);
+	order_columns(fcinfo, n_columns, columns, result);
+	for (int c = 0; c < n_columns; c++)
+		if (sink == NULL || c >= sink->n_columns || sink->asked[c])
+			gather_column(&result[c], n_rows);
 	if (sink == NULL)
 		store_rows(fcinfo, n_columns, ordered, n_rows);
 	else if (sink->n_columns != n_columns)

@@ -25,7 +25,29 @@ typedef struct ResultColumn
 	ColumnType	type;
 	const void *values;
 	const bool *nulls;			/* by row; NULL: none */
+	Size		row_width;		/* values and nulls are fields of structs of so many bytes, one per row; 0: they are arrays */
 } ResultColumn;
+
+/* A field of a result row that can be NULL. */
+typedef struct NullableInt8
+{
+	int64		value;
+	bool		isnull;
+} NullableInt8;
+
+typedef struct NullableInt4
+{
+	int32		value;
+	bool		isnull;
+} NullableInt4;
+
+/* Columns that are fields of an array of structs, and are called as these are. */
+#define COLUMN_TYPE_OF(field) \
+	_Generic((field), int64: COLUMN_INT8, int32: COLUMN_INT4, uint32: COLUMN_INT4, double: COLUMN_FLOAT8, bool: COLUMN_BOOL)
+#define FIELD_COLUMN(rows, field) \
+	{#field, COLUMN_TYPE_OF((rows)->field), &(rows)->field, NULL, sizeof(*(rows))}
+#define NULLABLE_FIELD_COLUMN(rows, field) \
+	{#field, COLUMN_TYPE_OF((rows)->field.value), &(rows)->field.value, &(rows)->field.isnull, sizeof(*(rows))}
 
 #define MAX_ROW_COLUMNS 16
 

@@ -256,69 +256,45 @@ paired_error(const Pool *pool, const Standing *one, const Standing *other)
 	return error_of(pool, deviation, jackknife);
 }
 
-static Datum
-return_standings(FunctionCallInfo fcinfo, const Pool *pool, const Standing *standings)
+/* A candidate's row of the result; is_best is not known yet. */
+typedef struct StandingRow
 {
-	uint32		n = pool->n_candidates;
-	int64	   *candidate = ALLOCATE_ARRAY(int64, n);
-	int64	   *groups = ALLOCATE_ARRAY(int64, n);
-	int64	   *steps = ALLOCATE_ARRAY(int64, n);
-	double	   *coverage = ALLOCATE_ARRAY(double, n);
-	double	   *score = ALLOCATE_ARRAY(double, n);
-	double	   *by_chance = ALLOCATE_ARRAY(double, n);
-	double	   *error = ALLOCATE_ARRAY(double, n);
-	double	   *p = ALLOCATE_ARRAY(double, n);
-	int64	   *groups_needed = ALLOCATE_ARRAY(int64, n);
-	bool	   *endless = ALLOCATE_ARRAY(bool, n);
-	bool	   *is_best = ALLOCATE_ARRAY(bool, n);
-	uint32		best = 0;
+	int64		candidate;
+	int64		groups;
+	int64		steps;
+	double		coverage;
+	double		score;
+	double		error;
+	double		by_chance;
+	double		p;
+	NullableInt8 groups_needed;
+	bool		is_best;
+} StandingRow;
 
-	for (uint32 k = 0; k < n; k++)
+static StandingRow
+describe_standing(const Pool *pool, const Standing *standings, uint32 k)
+{
+	const Standing *standing = &standings[k];
+	StandingRow row = {k + 1, pool->n_groups};
+	Sum			n_steps = {0};
+	Sum			covered = {0};
+	double		needed;
+
+	for (uint32 g = 0; g < pool->n_groups; g++)
 	{
-		const Standing *standing = &standings[k];
-		Sum			n_steps = {0};
-		Sum			covered = {0};
-		double		needed;
-
-		for (uint32 g = 0; g < pool->n_groups; g++)
-		{
-			sum_add(&n_steps, row_of(pool, g, k)[COUNT_STEPS]);
-			sum_add(&covered, row_of(pool, g, k)[COUNT_COVERED]);
-		}
-		candidate[k] = k + 1;
-		groups[k] = pool->n_groups;
-		steps[k] = (int64) sum_value(&n_steps);
-		coverage[k] = steps[k] > 0 ? sum_value(&covered) / sum_value(&n_steps) : NAN;
-		by_chance[k] = standing->chance;
-		score[k] = standing->correlation - standing->chance;
-		error[k] = error_of(pool, standing->deviation, standing->jackknife);
-		p[k] = find_p(pool, standings, score[k] / error_of(pool, standing->deviation, 0));
-		needed = ceil(pool->n_groups * pow(2 * error[k] / score[k], 2));
-		endless[k] = !(score[k] > 0 && needed <= MOST_GROUPS);
-		groups_needed[k] = endless[k] ? 0 : (int64) needed;
-		if (score[k] > score[best] || isnan(score[best]))
-			best = k;
+		sum_add(&n_steps, row_of(pool, g, k)[COUNT_STEPS]);
+		sum_add(&covered, row_of(pool, g, k)[COUNT_COVERED]);
 	}
-	for (uint32 k = 0; k < n; k++)
-		is_best[k] = k == best ? !isnan(score[k]) :
-			score[k] >= score[best] - paired_error(pool, &standings[k], &standings[best]);
-
-	{
-		ResultColumn columns[] = {
-			{"candidate", COLUMN_INT8, candidate, NULL},
-			{"groups", COLUMN_INT8, groups, NULL},
-			{"steps", COLUMN_INT8, steps, NULL},
-			{"coverage", COLUMN_FLOAT8, coverage, NULL},
-			{"score", COLUMN_FLOAT8, score, NULL},
-			{"error", COLUMN_FLOAT8, error, NULL},
-			{"by_chance", COLUMN_FLOAT8, by_chance, NULL},
-			{"p", COLUMN_FLOAT8, p, NULL},
-			{"groups_needed", COLUMN_INT8, groups_needed, endless},
-			{"is_best", COLUMN_BOOL, is_best, NULL},
-		};
-
-		RETURN_COLUMNS(columns, n);
-	}
+	row.steps = (int64) sum_value(&n_steps);
+	row.coverage = row.steps > 0 ? sum_value(&covered) / sum_value(&n_steps) : NAN;
+	row.by_chance = standing->chance;
+	row.score = standing->correlation - standing->chance;
+	row.error = error_of(pool, standing->deviation, standing->jackknife);
+	row.p = find_p(pool, standings, row.score / error_of(pool, standing->deviation, 0));
+	needed = ceil(pool->n_groups * pow(2 * row.error / row.score, 2));
+	row.groups_needed.isnull = !(row.score > 0 && needed <= MOST_GROUPS);
+	row.groups_needed.value = row.groups_needed.isnull ? 0 : (int64) needed;
+	return row;
 }
 
 Datum
@@ -326,9 +302,36 @@ stepadv_credit_check(PG_FUNCTION_ARGS)
 {
 	Pool		pool = read_pool(PG_GETARG_ARRAYTYPE_P(0));
 	Standing   *standings = ALLOCATE_ZEROED_ARRAY(Standing, pool.n_candidates);
+	StandingRow *rows = ALLOCATE_ARRAY(StandingRow, pool.n_candidates);
+	uint32		best = 0;
 
 	for (uint32 k = 0; k < pool.n_candidates; k++)
 		measure(&pool, k, &standings[k]);
 	measure_chance(&pool, standings);
-	return return_standings(fcinfo, &pool, standings);
+	for (uint32 k = 0; k < pool.n_candidates; k++)
+	{
+		rows[k] = describe_standing(&pool, standings, k);
+		if (rows[k].score > rows[best].score || isnan(rows[best].score))
+			best = k;
+	}
+	for (uint32 k = 0; k < pool.n_candidates; k++)
+		rows[k].is_best = k == best ? !isnan(rows[k].score) :
+			rows[k].score >= rows[best].score - paired_error(&pool, &standings[k], &standings[best]);
+
+	{
+		ResultColumn columns[] = {
+			FIELD_COLUMN(rows, candidate),
+			FIELD_COLUMN(rows, groups),
+			FIELD_COLUMN(rows, steps),
+			FIELD_COLUMN(rows, coverage),
+			FIELD_COLUMN(rows, score),
+			FIELD_COLUMN(rows, error),
+			FIELD_COLUMN(rows, by_chance),
+			FIELD_COLUMN(rows, p),
+			NULLABLE_FIELD_COLUMN(rows, groups_needed),
+			FIELD_COLUMN(rows, is_best),
+		};
+
+		RETURN_COLUMNS(columns, pool.n_candidates);
+	}
 }

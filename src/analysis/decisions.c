@@ -19,6 +19,7 @@
 
 #include "arrays.h"
 #include "analysis/action_values.h"
+#include "analysis/identity_fields.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "rows.h"
@@ -36,36 +37,13 @@ typedef struct Decisions
 	uint32	   *worst;
 } Decisions;
 
-static uint32 *
-count_rollouts(const GroupColumns *group, const Identities *identities)
-{
-	uint32	   *rollouts = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
-	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
-
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-	{
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-		{
-			int32		identity = identities->of_step[i];
-
-			if (identity == NO_IDENTITY || last_rollout[identity] == r + 1)
-				continue;
-			last_rollout[identity] = r + 1;
-			rollouts[identity]++;
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
-	pfree(last_rollout);
-	return rollouts;
-}
-
 static void
 find_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *pair_visits, Decisions *decisions)
 {
 	uint32		n = table->states.n;
 
 	decisions->visits = count_visits(group, &table->states, NULL);
-	decisions->rollouts = count_rollouts(group, &table->states);
+	decisions->rollouts = count_visits(group, &table->states, find_visits(group, &table->states, VISIT_FIRST));
 	decisions->actions = ALLOCATE_ZEROED_ARRAY(uint32, n);
 	decisions->entropy = ALLOCATE_ZEROED_ARRAY(double, n);
 	decisions->best = ALLOCATE_ARRAY(uint32, n);
@@ -90,28 +68,31 @@ find_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *
 
 static const Parameter decision_parameters[] = {ACTION_VALUE_PARAMETERS};
 
-enum
-{
-	C_STATE, C_VISITS, C_ROLLOUTS, C_ACTIONS, C_ENTROPY, C_BEST_Q, C_WORST_Q, C_GAP, C_GAP_ERROR, C_BEST_VISITS,
-	C_WORST_VISITS, C_STEP_ID, C_BEST_STEP_ID, C_WORST_STEP_ID,
-	N_DECISION_COLUMNS
-};
+/* In the order of the result's columns. */
+#define GAP_ERROR_COLUMN 8
 
-/* The columns that are looked up by state, pair or step. */
-static void
-fill_columns(const GroupColumns *group, const RtmcTable *table, const Decisions *decisions, const uint32 *pair_visits,
-			 bool with_errors, ResultColumn *results)
+typedef struct DecisionRow
 {
-	uint32		n = table->states.n;
-	int64	   *state = ALLOCATE_ARRAY(int64, n);
-	bool	   *unknown = ALLOCATE_ARRAY(bool, n);
-	double	   *number[C_GAP_ERROR + 1];
-	uint32	   *visits[2] = {ALLOCATE_ARRAY(uint32, n), ALLOCATE_ARRAY(uint32, n)};
-	int64	   *step[3] = {ALLOCATE_ARRAY(int64, n), ALLOCATE_ARRAY(int64, n), ALLOCATE_ARRAY(int64, n)};
+	NullableInt8 state;
+	double		best_q;
+	double		worst_q;
+	double		gap;
+	double		gap_error;
+	uint32		best_visits;
+	uint32		worst_visits;
+	int64		step_id;
+	int64		best_step_id;
+	int64		worst_step_id;
+} DecisionRow;
 
-	for (int c = C_BEST_Q; c <= C_GAP_ERROR; c++)
-		number[c] = ALLOCATE_ARRAY(double, n);
-	for (uint32 s = 0; s < n; s++)
+/* What is looked up by state, pair or step. */
+static DecisionRow *
+describe_decisions(const GroupColumns *group, const RtmcTable *table, const Decisions *decisions,
+				   const uint32 *pair_visits, bool with_errors)
+{
+	DecisionRow *rows = ALLOCATE_ARRAY(DecisionRow, table->states.n);
+
+	for (uint32 s = 0; s < table->states.n; s++)
 	{
 		uint32		first = table->states.first_step[s];
 		uint32		best = decisions->best[s];
@@ -119,40 +100,28 @@ fill_columns(const GroupColumns *group, const RtmcTable *table, const Decisions 
 		bool		decided = decisions->actions[s] > 1;
 
 		CHECK_ONCE_IN_A_WHILE(s);
-		unknown[s] = step_has_null(group, first, NULL_STATE);
-		state[s] = group->state[first];
-		number[C_BEST_Q][s] = table->pair_q[best];
-		number[C_WORST_Q][s] = table->pair_q[worst];
-		number[C_GAP][s] = decided ? table->pair_q[best] - table->pair_q[worst] : NAN;
-		number[C_GAP_ERROR][s] = decided && with_errors ? hypot(table->pair_error[best], table->pair_error[worst]) : NAN;
-		visits[0][s] = pair_visits[best];
-		visits[1][s] = pair_visits[worst];
-		step[0][s] = group->step_id[first];
-		step[1][s] = group->step_id[table->pairs.first_step[best]];
-		step[2][s] = group->step_id[table->pairs.first_step[worst]];
+		rows[s] = (DecisionRow) {
+			.state = state_field(group, first), .best_q = table->pair_q[best], .worst_q = table->pair_q[worst],
+			.gap = decided ? table->pair_q[best] - table->pair_q[worst] : NAN,
+			.gap_error = decided && with_errors ? hypot(table->pair_error[best], table->pair_error[worst]) : NAN,
+			.best_visits = pair_visits[best], .worst_visits = pair_visits[worst], .step_id = group->step_id[first],
+			.best_step_id = group->step_id[table->pairs.first_step[best]],
+			.worst_step_id = group->step_id[table->pairs.first_step[worst]]
+		};
 	}
-	results[C_STATE] = (ResultColumn) {"state", COLUMN_INT8, state, unknown};
-	results[C_BEST_Q] = (ResultColumn) {"best_q", COLUMN_FLOAT8, number[C_BEST_Q], NULL};
-	results[C_WORST_Q] = (ResultColumn) {"worst_q", COLUMN_FLOAT8, number[C_WORST_Q], NULL};
-	results[C_GAP] = (ResultColumn) {"gap", COLUMN_FLOAT8, number[C_GAP], NULL};
-	results[C_GAP_ERROR] = (ResultColumn) {"gap_error", COLUMN_FLOAT8, number[C_GAP_ERROR], NULL};
-	results[C_BEST_VISITS] = (ResultColumn) {"best_visits", COLUMN_INT4, visits[0], NULL};
-	results[C_WORST_VISITS] = (ResultColumn) {"worst_visits", COLUMN_INT4, visits[1], NULL};
-	results[C_STEP_ID] = (ResultColumn) {"step_id", COLUMN_INT8, step[0], NULL};
-	results[C_BEST_STEP_ID] = (ResultColumn) {"best_step_id", COLUMN_INT8, step[1], NULL};
-	results[C_WORST_STEP_ID] = (ResultColumn) {"worst_step_id", COLUMN_INT8, step[2], NULL};
+	return rows;
 }
 
 Datum
 stepadv_decision_points(PG_FUNCTION_ARGS)
 {
 	ParameterValue parameters[N_ACTION_VALUE_PARAMETERS];
-	ResultColumn results[N_DECISION_COLUMNS];
 	GroupColumns group;
 	RolloutFacts facts;
 	RtmcTable	table;
 	Decisions	decisions;
 	const uint32 *pair_visits;
+	const DecisionRow *rows;
 	bool		with_errors;
 
 	read_parameters(fcinfo, 1, decision_parameters, lengthof(decision_parameters), parameters);
@@ -160,14 +129,30 @@ stepadv_decision_points(PG_FUNCTION_ARGS)
 		return return_no_rows(fcinfo);
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
-	with_errors = column_is_asked(fcinfo, C_GAP_ERROR);
+	with_errors = column_is_asked(fcinfo, GAP_ERROR_COLUMN);
 	find_action_values(&group, &facts, parameters, with_errors, &table);
 	pair_visits = count_visits(&group, &table.pairs, NULL);
 	find_decisions(&group, &table, pair_visits, &decisions);
-	fill_columns(&group, &table, &decisions, pair_visits, with_errors, results);
-	results[C_VISITS] = (ResultColumn) {"visits", COLUMN_INT4, decisions.visits, NULL};
-	results[C_ROLLOUTS] = (ResultColumn) {"rollouts", COLUMN_INT4, decisions.rollouts, NULL};
-	results[C_ACTIONS] = (ResultColumn) {"actions", COLUMN_INT4, decisions.actions, NULL};
-	results[C_ENTROPY] = (ResultColumn) {"entropy", COLUMN_FLOAT8, decisions.entropy, NULL};
-	RETURN_COLUMNS(results, table.states.n);
+	rows = describe_decisions(&group, &table, &decisions, pair_visits, with_errors);
+
+	{
+		const ResultColumn columns[] = {
+			NULLABLE_FIELD_COLUMN(rows, state),
+			{"visits", COLUMN_INT4, decisions.visits},
+			{"rollouts", COLUMN_INT4, decisions.rollouts},
+			{"actions", COLUMN_INT4, decisions.actions},
+			{"entropy", COLUMN_FLOAT8, decisions.entropy},
+			FIELD_COLUMN(rows, best_q),
+			FIELD_COLUMN(rows, worst_q),
+			FIELD_COLUMN(rows, gap),
+			[GAP_ERROR_COLUMN] = FIELD_COLUMN(rows, gap_error),
+			FIELD_COLUMN(rows, best_visits),
+			FIELD_COLUMN(rows, worst_visits),
+			FIELD_COLUMN(rows, step_id),
+			FIELD_COLUMN(rows, best_step_id),
+			FIELD_COLUMN(rows, worst_step_id),
+		};
+
+		RETURN_COLUMNS(columns, table.states.n);
+	}
 }

@@ -133,26 +133,30 @@ find_failures(const GroupColumns *group, const RolloutFacts *facts, const Parame
 	return n;
 }
 
-/* The step's number and id as result columns, NULL where there is none. */
-typedef struct StepColumns
+typedef struct FailureRow
 {
-	int32	   *no;
-	int64	   *id;
-	bool	   *null;
-} StepColumns;
+	int64		rollout_id;
+	uint32		n_steps;
+	double		distance;
+	NullableInt4 last_chance_step_no;
+	NullableInt8 last_chance_step_id;
+	NullableInt4 dead_end_step_no;
+	NullableInt8 dead_end_step_id;
+	NullableInt4 drop_step_no;
+	NullableInt8 drop_step_id;
+	double		value_drop;
+} FailureRow;
 
-static StepColumns
-allocate_steps(uint32 n)
+static NullableInt4
+number_of(const GroupColumns *group, uint32 step)
 {
-	return (StepColumns) {ALLOCATE_ARRAY(int32, n), ALLOCATE_ARRAY(int64, n), ALLOCATE_ARRAY(bool, n)};
+	return (NullableInt4) {step == NO_STEP ? 0 : group->step_no[step], step == NO_STEP};
 }
 
-static void
-put_step(const GroupColumns *group, uint32 step, uint32 row, StepColumns *columns)
+static NullableInt8
+id_of(const GroupColumns *group, uint32 step)
 {
-	columns->null[row] = step == NO_STEP;
-	columns->no[row] = columns->null[row] ? 0 : group->step_no[step];
-	columns->id[row] = columns->null[row] ? 0 : group->step_id[step];
+	return (NullableInt8) {step == NO_STEP ? 0 : group->step_id[step], step == NO_STEP};
 }
 
 static const Parameter failure_parameters[] = {ACTION_VALUE_PARAMETERS};
@@ -164,14 +168,8 @@ stepadv_failure_points(PG_FUNCTION_ARGS)
 	GroupColumns group;
 	RolloutFacts facts;
 	Failure    *failures;
+	FailureRow *rows;
 	uint32		n;
-	int64	   *rollout_id;
-	int32	   *n_steps;
-	double	   *distance;
-	double	   *value_drop;
-	StepColumns dead_end;
-	StepColumns drop;
-	StepColumns last_chance;
 
 	read_parameters(fcinfo, 1, failure_parameters, lengthof(failure_parameters), parameters);
 	if (PG_ARGISNULL(0))
@@ -180,36 +178,31 @@ stepadv_failure_points(PG_FUNCTION_ARGS)
 	find_rollout_facts(&group, &facts);
 	leave_out_defects(&group, DEFECT_COST, &facts);
 	n = find_failures(&group, &facts, parameters, &failures);
-	rollout_id = ALLOCATE_ARRAY(int64, n);
-	n_steps = ALLOCATE_ARRAY(int32, n);
-	distance = ALLOCATE_ARRAY(double, n);
-	value_drop = ALLOCATE_ARRAY(double, n);
-	dead_end = allocate_steps(n);
-	drop = allocate_steps(n);
-	last_chance = allocate_steps(n);
+	rows = ALLOCATE_ARRAY(FailureRow, n);
 	for (uint32 f = 0; f < n; f++)
 	{
-		rollout_id[f] = group.rollout_id[failures[f].rollout];
-		n_steps[f] = group.n_rollout_steps[failures[f].rollout];
-		distance[f] = failures[f].distance;
-		value_drop[f] = failures[f].value_drop;
-		put_step(&group, failures[f].dead_end, f, &dead_end);
-		put_step(&group, failures[f].drop, f, &drop);
-		put_step(&group, failures[f].last_chance, f, &last_chance);
+		const Failure *failure = &failures[f];
+
+		rows[f] = (FailureRow) {
+			group.rollout_id[failure->rollout], group.n_rollout_steps[failure->rollout], failure->distance,
+			number_of(&group, failure->last_chance), id_of(&group, failure->last_chance),
+			number_of(&group, failure->dead_end), id_of(&group, failure->dead_end),
+			number_of(&group, failure->drop), id_of(&group, failure->drop), failure->value_drop
+		};
 	}
 
 	{
 		ResultColumn columns[] = {
-			{"rollout_id", COLUMN_INT8, rollout_id, NULL},
-			{"n_steps", COLUMN_INT4, n_steps, NULL},
-			{"distance", COLUMN_FLOAT8, distance, NULL},
-			{"last_chance_step_no", COLUMN_INT4, last_chance.no, last_chance.null},
-			{"last_chance_step_id", COLUMN_INT8, last_chance.id, last_chance.null},
-			{"dead_end_step_no", COLUMN_INT4, dead_end.no, dead_end.null},
-			{"dead_end_step_id", COLUMN_INT8, dead_end.id, dead_end.null},
-			{"drop_step_no", COLUMN_INT4, drop.no, drop.null},
-			{"drop_step_id", COLUMN_INT8, drop.id, drop.null},
-			{"value_drop", COLUMN_FLOAT8, value_drop, NULL},
+			FIELD_COLUMN(rows, rollout_id),
+			FIELD_COLUMN(rows, n_steps),
+			FIELD_COLUMN(rows, distance),
+			NULLABLE_FIELD_COLUMN(rows, last_chance_step_no),
+			NULLABLE_FIELD_COLUMN(rows, last_chance_step_id),
+			NULLABLE_FIELD_COLUMN(rows, dead_end_step_no),
+			NULLABLE_FIELD_COLUMN(rows, dead_end_step_id),
+			NULLABLE_FIELD_COLUMN(rows, drop_step_no),
+			NULLABLE_FIELD_COLUMN(rows, drop_step_id),
+			FIELD_COLUMN(rows, value_drop),
 		};
 
 		RETURN_COLUMNS(columns, n);

@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "estimators/normalise.h"
 #include "analysis/graph_table.h"
+#include "analysis/identity_fields.h"
 #include "estimators/graphgpo.h"
 #include "group/facts.h"
 #include "parameters.h"
@@ -61,65 +62,22 @@ node_has_step(const StateGraph *graph, int32 node)
 	return node != graph_goal(graph) && graph->states.of_step[graph->states.first_step[node]] == node;
 }
 
-/* The identity of a node; false if it has none: the goal, a NULL state, no node. */
-static bool
-node_state(const GroupColumns *group, const StateGraph *graph, int32 node, int64 *state)
+/* The identity of a node; NULL if it has none: the goal, a NULL state, no node. */
+static NullableInt8
+node_state(const GroupColumns *group, const StateGraph *graph, int32 node)
 {
-	uint32		step;
-
-	*state = 0;
 	if (node == NO_IDENTITY || node == graph_goal(graph))
-		return false;
-	step = graph->states.first_step[node];
+		return (NullableInt8) {0, true};
 	if (!node_has_step(graph, node))
-	{
-		*state = group->next_state[step];
-		return true;
-	}
-	*state = group->state[step];
-	return !step_has_null(group, step, NULL_STATE);
+		return (NullableInt8) {group->next_state[graph->states.first_step[node]], false};
+	return state_field(group, graph->states.first_step[node]);
 }
 
-/* Nodes as result columns; GOAL is a row only where somebody reached it. */
+/* Nodes as result rows; GOAL is one only where somebody reached it. */
 static uint32
 n_node_rows(const StateGraph *graph)
 {
 	return graph->has_goal ? graph->n_nodes : graph->n_nodes - 1;
-}
-
-typedef struct IdentityColumn
-{
-	int64	   *value;
-	bool	   *null;
-} IdentityColumn;
-
-static IdentityColumn
-allocate_identities(uint32 n)
-{
-	return (IdentityColumn) {ALLOCATE_ARRAY(int64, n), ALLOCATE_ZEROED_ARRAY(bool, n)};
-}
-
-static IdentityColumn
-node_states(const GroupColumns *group, const StateGraph *graph)
-{
-	IdentityColumn states = allocate_identities(graph->n_nodes);
-
-	for (uint32 v = 0; v < graph->n_nodes; v++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		states.null[v] = !node_state(group, graph, v, &states.value[v]);
-	}
-	return states;
-}
-
-static double *
-known_distances(const StateGraph *graph)
-{
-	double	   *distance = ALLOCATE_ARRAY(double, graph->n_nodes);
-
-	for (uint32 v = 0; v < graph->n_nodes; v++)
-		distance[v] = known_distance(graph, v);
-	return distance;
 }
 
 /* What all functions of this file begin with. */
@@ -142,6 +100,34 @@ enum
 	N_NODE_COLUMNS
 };
 
+typedef struct NodeRow
+{
+	NullableInt8 state;
+	double		distance;
+	bool		is_goal;
+	bool		dead_end;
+	NullableInt8 step_id;
+} NodeRow;
+
+static NodeRow *
+describe_nodes(const GroupColumns *group, const StateGraph *graph)
+{
+	NodeRow    *rows = ALLOCATE_ARRAY(NodeRow, graph->n_nodes);
+
+	for (uint32 v = 0; v < graph->n_nodes; v++)
+	{
+		bool		has_step = node_has_step(graph, v);
+
+		CHECK_FOR_INTERRUPTS();
+		rows[v] = (NodeRow) {
+			.state = node_state(group, graph, v), .distance = known_distance(graph, v),
+			.is_goal = (int32) v == graph_goal(graph), .dead_end = isinf(graph->distance[v]),
+			.step_id = {has_step ? group->step_id[graph->states.first_step[v]] : 0, !has_step}
+		};
+	}
+	return rows;
+}
+
 /* What nobody asks for is not computed: of large graphs distances may be all that is wanted. */
 Datum
 stepadv_graph_nodes(PG_FUNCTION_ARGS)
@@ -151,11 +137,8 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 	StateGraph	graph;
 	GraphNodes	nodes = {0};
 	GroupColumns group;
-	IdentityColumn states;
-	IdentityColumn steps;
+	NodeRow    *rows;
 	bool	   *on_cycle = NULL;
-	bool	   *is_goal;
-	bool	   *dead_end;
 
 	read_parameters(fcinfo, 1, success_above_parameters, lengthof(success_above_parameters), parameters);
 	open_graph(fcinfo, parameters[0].number, &group, &facts, &graph);
@@ -164,30 +147,19 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 		graph_nodes_find(&group, &facts, &graph, &nodes);
 	if (column_is_asked(fcinfo, NODE_ON_CYCLE))
 		on_cycle = find_cycles(&group, &graph);
-	states = node_states(&group, &graph);
-	steps = allocate_identities(graph.n_nodes);
-	is_goal = ALLOCATE_ARRAY(bool, graph.n_nodes);
-	dead_end = ALLOCATE_ARRAY(bool, graph.n_nodes);
-	for (uint32 v = 0; v < graph.n_nodes; v++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		is_goal[v] = (int32) v == graph_goal(&graph);
-		dead_end[v] = isinf(graph.distance[v]);
-		steps.null[v] = !node_has_step(&graph, v);
-		steps.value[v] = steps.null[v] ? 0 : group.step_id[graph.states.first_step[v]];
-	}
+	rows = describe_nodes(&group, &graph);
 
 	{
 		const ResultColumn columns[N_NODE_COLUMNS] = {
-			[NODE_STATE] = {"state", COLUMN_INT8, states.value, states.null},
+			[NODE_STATE] = NULLABLE_FIELD_COLUMN(rows, state),
 			[NODE_VISITS] = {"visits", COLUMN_INT4, nodes.visits},
 			[NODE_ROLLOUTS] = {"rollouts", COLUMN_INT4, nodes.rollouts},
-			[NODE_DISTANCE] = {"distance", COLUMN_FLOAT8, known_distances(&graph)},
-			[NODE_IS_GOAL] = {"is_goal", COLUMN_BOOL, is_goal},
+			[NODE_DISTANCE] = FIELD_COLUMN(rows, distance),
+			[NODE_IS_GOAL] = FIELD_COLUMN(rows, is_goal),
 			[NODE_IS_START] = {"is_start", COLUMN_BOOL, nodes.is_start},
-			[NODE_DEAD_END] = {"dead_end", COLUMN_BOOL, dead_end},
+			[NODE_DEAD_END] = FIELD_COLUMN(rows, dead_end),
 			[NODE_ON_CYCLE] = {"on_cycle", COLUMN_BOOL, on_cycle},
-			[NODE_STEP_ID] = {"step_id", COLUMN_INT8, steps.value, steps.null}
+			[NODE_STEP_ID] = NULLABLE_FIELD_COLUMN(rows, step_id)
 		};
 
 		RETURN_COLUMNS(columns, n_node_rows(&graph));
@@ -281,38 +253,26 @@ find_edge_rewards(const GroupColumns *group, const StateGraph *graph, const Para
 }
 
 static void
-graph_edges_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph,
-				 const ParameterValue *parameters, GraphEdges *edges)
+graph_edges_find(const GroupColumns *group, const StateGraph *graph, const ParameterValue *parameters,
+				 GraphEdges *edges)
 {
 	Identities	pairs;
-	uint32		n;
-	uint32	   *last_rollout;
 
 	number_pairs(group, &graph->states, &pairs);
 	number_transitions(group, &pairs, graph->next, &edges->edges);
-	n = edges->edges.n;
 	edges->visits = count_visits(group, &edges->edges, NULL);
-	edges->rollouts = ALLOCATE_ZEROED_ARRAY(uint32, n);
-	edges->cost = ALLOCATE_ARRAY(double, n);
-	last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, n);
-	for (uint32 e = 0; e < n; e++)
+	edges->rollouts = count_visits(group, &edges->edges, find_visits(group, &edges->edges, VISIT_FIRST));
+	edges->cost = ALLOCATE_ARRAY(double, edges->edges.n);
+	for (uint32 e = 0; e < edges->edges.n; e++)
 		edges->cost[e] = INFINITY;
-	for (uint32 r = 0; r < group->n_rollouts; r++)
+	for (uint32 i = 0; i < group->n_steps; i++)
 	{
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-		{
-			int32		edge = edges->edges.of_step[i];
+		int32		edge = edges->edges.of_step[i];
 
-			if (edge == NO_IDENTITY)
-				continue;
-			if (last_rollout[edge] != r + 1)
-				edges->rollouts[edge]++;
-			last_rollout[edge] = r + 1;
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (edge != NO_IDENTITY)
 			edges->cost[edge] = Min(edges->cost[edge], step_cost(group, i));
-		}
-		CHECK_FOR_INTERRUPTS();
 	}
-	pfree(last_rollout);
 	find_edge_rewards(group, graph, parameters, edges);
 }
 
@@ -320,6 +280,16 @@ static const Parameter graph_parameters[] = {
 	DISCOUNT_PARAMETER, SUCCESS_REWARD_PARAMETER, EPSILON_PARAMETER, CONVENTION_PARAMETER,
 	SUCCESS_ABOVE_PARAMETER, NORMALISE_PARAMETER, EPSILON_OF_PARAMETER
 };
+
+typedef struct EdgeRow
+{
+	NullableInt8 state;
+	NullableInt8 action;
+	NullableInt8 next_state;
+	double		distance;
+	double		next_distance;
+	int64		step_id;
+} EdgeRow;
 
 Datum
 stepadv_graph_edges(PG_FUNCTION_ARGS)
@@ -329,51 +299,38 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 	StateGraph	graph;
 	GraphEdges	edges;
 	GroupColumns group;
-	IdentityColumn states;
-	IdentityColumn actions;
-	IdentityColumn next_states;
-	int64	   *step_id;
-	double	   *distance;
-	double	   *next_distance;
+	EdgeRow    *rows;
 
 	read_parameters(fcinfo, 1, graph_parameters, lengthof(graph_parameters), parameters);
 	open_graph(fcinfo, parameters[GRAPH_SUCCESS_ABOVE].number, &group, &facts, &graph);
-	graph_edges_find(&group, &facts, &graph, parameters, &edges);
-
-	states = allocate_identities(edges.edges.n);
-	actions = allocate_identities(edges.edges.n);
-	next_states = allocate_identities(edges.edges.n);
-	step_id = ALLOCATE_ARRAY(int64, edges.edges.n);
-	distance = ALLOCATE_ARRAY(double, edges.edges.n);
-	next_distance = ALLOCATE_ARRAY(double, edges.edges.n);
+	graph_edges_find(&group, &graph, parameters, &edges);
+	rows = ALLOCATE_ARRAY(EdgeRow, edges.edges.n);
 	for (uint32 e = 0; e < edges.edges.n; e++)
 	{
 		uint32		step = edges.edges.first_step[e];
 		int32		state = graph.states.of_step[step];
 
 		CHECK_FOR_INTERRUPTS();
-		states.null[e] = !node_state(&group, &graph, state, &states.value[e]);
-		actions.null[e] = step_has_null(&group, step, NULL_ACTION);
-		actions.value[e] = group.action[step];
-		next_states.null[e] = !node_state(&group, &graph, graph.next[step], &next_states.value[e]);
-		distance[e] = known_distance(&graph, state);
-		next_distance[e] = known_distance(&graph, graph.next[step]);
-		step_id[e] = group.step_id[step];
+		rows[e] = (EdgeRow) {
+			.state = node_state(&group, &graph, state), .action = action_field(&group, step),
+			.next_state = node_state(&group, &graph, graph.next[step]), .distance = known_distance(&graph, state),
+			.next_distance = known_distance(&graph, graph.next[step]), .step_id = group.step_id[step]
+		};
 	}
 
 	{
 		ResultColumn columns[] = {
-			{"state", COLUMN_INT8, states.value, states.null},
-			{"action", COLUMN_INT8, actions.value, actions.null},
-			{"next_state", COLUMN_INT8, next_states.value, next_states.null},
-			{"visits", COLUMN_INT4, edges.visits, NULL},
-			{"rollouts", COLUMN_INT4, edges.rollouts, NULL},
-			{"cost", COLUMN_FLOAT8, edges.cost, NULL},
-			{"distance", COLUMN_FLOAT8, distance, NULL},
-			{"next_distance", COLUMN_FLOAT8, next_distance, NULL},
-			{"step_reward", COLUMN_FLOAT8, edges.step_reward, NULL},
-			{"graph_advantage", COLUMN_FLOAT8, edges.advantage, NULL},
-			{"step_id", COLUMN_INT8, step_id, NULL},
+			NULLABLE_FIELD_COLUMN(rows, state),
+			NULLABLE_FIELD_COLUMN(rows, action),
+			NULLABLE_FIELD_COLUMN(rows, next_state),
+			{"visits", COLUMN_INT4, edges.visits},
+			{"rollouts", COLUMN_INT4, edges.rollouts},
+			{"cost", COLUMN_FLOAT8, edges.cost},
+			FIELD_COLUMN(rows, distance),
+			FIELD_COLUMN(rows, next_distance),
+			{"step_reward", COLUMN_FLOAT8, edges.step_reward},
+			{"graph_advantage", COLUMN_FLOAT8, edges.advantage},
+			FIELD_COLUMN(rows, step_id),
 		};
 
 		RETURN_COLUMNS(columns, edges.edges.n);
@@ -384,6 +341,14 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
  * Contribution
  * ----------
  */
+
+typedef struct ContributionRow
+{
+	NullableInt4 n_contributing;
+	double		share;
+	bool		success;
+	bool		unjudged;
+} ContributionRow;
 
 /*
  * A row per rollout.  Nothing is known about contributions to a goal that
@@ -396,42 +361,36 @@ stepadv_contribution(PG_FUNCTION_ARGS)
 	RolloutFacts facts;
 	StateGraph	graph;
 	GroupColumns group;
-	int32	   *contributing;
-	double	   *share;
-	bool	   *success;
-	bool	   *unjudged;
-	bool	   *unknown;
+	ContributionRow *rows;
 
 	read_parameters(fcinfo, 1, success_above_parameters, lengthof(success_above_parameters), parameters);
 	open_graph(fcinfo, parameters[0].number, &group, &facts, &graph);
-	contributing = ALLOCATE_ZEROED_ARRAY(int32, group.n_rollouts);
-	share = ALLOCATE_ARRAY(double, group.n_rollouts);
-	success = ALLOCATE_ARRAY(bool, group.n_rollouts);
-	unjudged = ALLOCATE_ARRAY(bool, group.n_rollouts);
-	unknown = ALLOCATE_ARRAY(bool, group.n_rollouts);
+	rows = ALLOCATE_ARRAY(ContributionRow, group.n_rollouts);
 	for (uint32 r = 0; r < group.n_rollouts; r++)
 	{
-		unjudged[r] = !facts.judged[r];
-		unknown[r] = unjudged[r] || !graph.has_goal;
-		success[r] = rollout_succeeded(&group, &facts, r, parameters[0].number);
-		share[r] = NAN;
-		if (unknown[r] || group.n_rollout_steps[r] == 0)
+		ContributionRow *row = &rows[r];
+
+		*row = (ContributionRow) {
+			.n_contributing = {0, !facts.judged[r] || !graph.has_goal}, .share = NAN,
+			.success = rollout_succeeded(&group, &facts, r, parameters[0].number), .unjudged = !facts.judged[r]
+		};
+		if (row->n_contributing.isnull || group.n_rollout_steps[r] == 0)
 			continue;
 		for (uint32 i = group.first_step[r]; i < group.first_step[r + 1]; i++)
 			if (graph.next[i] != NO_IDENTITY &&
 				graph.distance[graph.next[i]] < graph.distance[graph.states.of_step[i]])
-				contributing[r]++;
-		share[r] = (double) contributing[r] / group.n_rollout_steps[r];
+				row->n_contributing.value++;
+		row->share = (double) row->n_contributing.value / group.n_rollout_steps[r];
 		CHECK_FOR_INTERRUPTS();
 	}
 
 	{
 		ResultColumn columns[] = {
-			{"rollout_id", COLUMN_INT8, group.rollout_id, NULL},
-			{"n_steps", COLUMN_INT4, group.n_rollout_steps, NULL},
-			{"n_contributing", COLUMN_INT4, contributing, unknown},
-			{"share", COLUMN_FLOAT8, share, NULL},
-			{"success", COLUMN_BOOL, success, unjudged},
+			{"rollout_id", COLUMN_INT8, group.rollout_id},
+			{"n_steps", COLUMN_INT4, group.n_rollout_steps},
+			NULLABLE_FIELD_COLUMN(rows, n_contributing),
+			FIELD_COLUMN(rows, share),
+			{"success", COLUMN_BOOL, &rows->success, &rows->unjudged, sizeof(*rows)},
 		};
 
 		RETURN_COLUMNS(columns, group.n_rollouts);

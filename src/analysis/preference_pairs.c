@@ -76,58 +76,36 @@ confidence_of(double gap, double error)
 	return 0.5 * erfc(-gap / error / sqrt(2));
 }
 
-enum
+typedef struct PairRow
 {
-	C_STATE, C_ACTIONS, C_CHOSEN_STEP_ID, C_REJECTED_STEP_ID, C_CHOSEN_Q, C_REJECTED_Q, C_GAP, C_GAP_ERROR, C_CONFIDENCE,
-	C_CHOSEN_VISITS, C_REJECTED_VISITS,
-	N_PAIR_COLUMNS
-};
+	int64		state;
+	uint32		actions;
+	int64		chosen_step_id;
+	int64		rejected_step_id;
+	double		chosen_q;
+	double		rejected_q;
+	double		gap;
+	double		gap_error;
+	double		confidence;
+	uint32		chosen_visits;
+	uint32		rejected_visits;
+} PairRow;
 
-typedef struct PairRows
+static PairRow
+describe_pair(const GroupColumns *group, const RtmcTable *table, const uint32 *rollouts, const PreferencePair *pair)
 {
-	uint64		n;
-	int64	   *id[C_REJECTED_STEP_ID + 1];		/* state and steps */
-	double	   *number[C_CONFIDENCE + 1];
-	int32	   *count[N_PAIR_COLUMNS];
-} PairRows;
-
-static void
-add_pair(const GroupColumns *group, const RtmcTable *table, const uint32 *rollouts, const PreferencePair *pair,
-		 const ParameterValue *parameters, PairRows *rows)
-{
+	const uint32 *first_step = table->pairs.first_step;
 	double		gap = table->pair_q[pair->best] - table->pair_q[pair->worst];
 	double		error = hypot(table->pair_error[pair->best], table->pair_error[pair->worst]);
-	double		confidence = confidence_of(gap, error);
 
-	if (gap < parameters[MIN_GAP].number || confidence < parameters[MIN_CONFIDENCE].number)
-		return;
-	rows->id[C_STATE][rows->n] = group->state[table->pairs.first_step[pair->best]];
-	rows->id[C_CHOSEN_STEP_ID][rows->n] = group->step_id[table->pairs.first_step[pair->best]];
-	rows->id[C_REJECTED_STEP_ID][rows->n] = group->step_id[table->pairs.first_step[pair->worst]];
-	rows->number[C_CHOSEN_Q][rows->n] = table->pair_q[pair->best];
-	rows->number[C_REJECTED_Q][rows->n] = table->pair_q[pair->worst];
-	rows->number[C_GAP][rows->n] = gap;
-	rows->number[C_GAP_ERROR][rows->n] = error;
-	rows->number[C_CONFIDENCE][rows->n] = confidence;
-	rows->count[C_ACTIONS][rows->n] = pair->n;
-	rows->count[C_CHOSEN_VISITS][rows->n] = rollouts[pair->best];
-	rows->count[C_REJECTED_VISITS][rows->n] = rollouts[pair->worst];
-	rows->n++;
-}
-
-static void
-make_room(PairRows *rows, uint32 n)
-{
-	static const int ids[] = {C_STATE, C_CHOSEN_STEP_ID, C_REJECTED_STEP_ID};
-	static const int counts[] = {C_ACTIONS, C_CHOSEN_VISITS, C_REJECTED_VISITS};
-
-	rows->n = 0;
-	for (int c = 0; c < lengthof(ids); c++)
-		rows->id[ids[c]] = ALLOCATE_ARRAY(int64, n);
-	for (int c = C_CHOSEN_Q; c <= C_CONFIDENCE; c++)
-		rows->number[c] = ALLOCATE_ARRAY(double, n);
-	for (int c = 0; c < lengthof(counts); c++)
-		rows->count[counts[c]] = ALLOCATE_ARRAY(int32, n);
+	return (PairRow) {
+		.state = group->state[first_step[pair->best]], .actions = pair->n,
+		.chosen_step_id = group->step_id[first_step[pair->best]],
+		.rejected_step_id = group->step_id[first_step[pair->worst]],
+		.chosen_q = table->pair_q[pair->best], .rejected_q = table->pair_q[pair->worst],
+		.gap = gap, .gap_error = error, .confidence = confidence_of(gap, error),
+		.chosen_visits = rollouts[pair->best], .rejected_visits = rollouts[pair->worst]
+	};
 }
 
 Datum
@@ -139,7 +117,8 @@ stepadv_preference_pairs(PG_FUNCTION_ARGS)
 	RtmcTable	table;
 	const uint32 *rollouts;
 	const PreferencePair *extremes;
-	PairRows	rows;
+	PairRow    *rows;
+	uint64		n = 0;
 
 	read_parameters(fcinfo, 1, pair_parameters, lengthof(pair_parameters), parameters);
 	if (PG_ARGISNULL(0))
@@ -149,29 +128,31 @@ stepadv_preference_pairs(PG_FUNCTION_ARGS)
 	find_action_values(&group, &facts, parameters, true, &table);
 	rollouts = count_visits(&group, &table.pairs, find_visits(&group, &table.pairs, VISIT_FIRST));
 	extremes = find_extremes(&table, rollouts, parameters[MIN_VISITS].number);
-	make_room(&rows, table.states.n);
+	rows = ALLOCATE_ARRAY(PairRow, table.states.n);
 	for (uint32 s = 0; s < table.states.n; s++)
 	{
 		CHECK_ONCE_IN_A_WHILE(s);
 		/* Where all are equally good there is nothing to prefer. */
-		if (extremes[s].n > 1 && table.pair_q[extremes[s].best] > table.pair_q[extremes[s].worst])
-			add_pair(&group, &table, rollouts, &extremes[s], parameters, &rows);
+		if (extremes[s].n < 2 || !(table.pair_q[extremes[s].best] > table.pair_q[extremes[s].worst]))
+			continue;
+		rows[n] = describe_pair(&group, &table, rollouts, &extremes[s]);
+		n += rows[n].gap >= parameters[MIN_GAP].number && rows[n].confidence >= parameters[MIN_CONFIDENCE].number;
 	}
 	{
-		const ResultColumn results[] = {
-			{"state", COLUMN_INT8, rows.id[C_STATE]},
-			{"actions", COLUMN_INT4, rows.count[C_ACTIONS]},
-			{"chosen_step_id", COLUMN_INT8, rows.id[C_CHOSEN_STEP_ID]},
-			{"rejected_step_id", COLUMN_INT8, rows.id[C_REJECTED_STEP_ID]},
-			{"chosen_q", COLUMN_FLOAT8, rows.number[C_CHOSEN_Q]},
-			{"rejected_q", COLUMN_FLOAT8, rows.number[C_REJECTED_Q]},
-			{"gap", COLUMN_FLOAT8, rows.number[C_GAP]},
-			{"gap_error", COLUMN_FLOAT8, rows.number[C_GAP_ERROR]},
-			{"confidence", COLUMN_FLOAT8, rows.number[C_CONFIDENCE]},
-			{"chosen_visits", COLUMN_INT4, rows.count[C_CHOSEN_VISITS]},
-			{"rejected_visits", COLUMN_INT4, rows.count[C_REJECTED_VISITS]}
+		const ResultColumn columns[] = {
+			FIELD_COLUMN(rows, state),
+			FIELD_COLUMN(rows, actions),
+			FIELD_COLUMN(rows, chosen_step_id),
+			FIELD_COLUMN(rows, rejected_step_id),
+			FIELD_COLUMN(rows, chosen_q),
+			FIELD_COLUMN(rows, rejected_q),
+			FIELD_COLUMN(rows, gap),
+			FIELD_COLUMN(rows, gap_error),
+			FIELD_COLUMN(rows, confidence),
+			FIELD_COLUMN(rows, chosen_visits),
+			FIELD_COLUMN(rows, rejected_visits),
 		};
 
-		RETURN_COLUMNS(results, rows.n);
+		RETURN_COLUMNS(columns, n);
 	}
 }

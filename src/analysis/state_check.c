@@ -26,6 +26,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "analysis/identity_fields.h"
 #include "analysis/joined_groups.h"
 #include "arrays.h"
 #include "estimators/values/bellman.h"
@@ -67,6 +68,9 @@ typedef struct Finding
 	double		difference;
 	double		z;
 	double		n_carrying;		/* rollouts that carry the sum, in effect */
+	NullableInt8 state;
+	NullableInt8 action;
+	double		p;
 } Finding;
 
 /* Groups in which no return differs from another take no part. */
@@ -309,46 +313,6 @@ probability(const Finding *finding)
 	return erfc(z / M_SQRT2);
 }
 
-static Datum
-return_findings(FunctionCallInfo fcinfo, const Record *record, const Finding *findings, uint32 n)
-{
-	int64	   *state = ALLOCATE_ARRAY(int64, n);
-	int64	   *action = ALLOCATE_ARRAY(int64, n);
-	bool	   *no_state = ALLOCATE_ARRAY(bool, n);
-	bool	   *no_action = ALLOCATE_ARRAY(bool, n);
-	int64	   *n_rollouts = ALLOCATE_ARRAY(int64, n);
-	double	   *difference = ALLOCATE_ARRAY(double, n);
-	double	   *z = ALLOCATE_ARRAY(double, n);
-	double	   *p = ALLOCATE_ARRAY(double, n);
-
-	for (uint32 k = 0; k < n; k++)
-	{
-		uint32		i = record->pairs.first_step[findings[k].pair];
-
-		state[k] = record->group->state[i];
-		action[k] = record->group->action[i];
-		no_state[k] = step_has_null(record->group, i, NULL_STATE);
-		no_action[k] = step_has_null(record->group, i, NULL_ACTION);
-		n_rollouts[k] = findings[k].n_rollouts;
-		difference[k] = findings[k].difference;
-		z[k] = findings[k].z;
-		p[k] = Min(1, n * probability(&findings[k]));
-	}
-
-	{
-		ResultColumn results[] = {
-			{"state", COLUMN_INT8, state, no_state},
-			{"action", COLUMN_INT8, action, no_action},
-			{"n_rollouts", COLUMN_INT8, n_rollouts, NULL},
-			{"difference", COLUMN_FLOAT8, difference, NULL},
-			{"z", COLUMN_FLOAT8, z, NULL},
-			{"p", COLUMN_FLOAT8, p, NULL},
-		};
-
-		RETURN_COLUMNS(results, n);
-	}
-}
-
 Datum
 stepadv_state_check(PG_FUNCTION_ARGS)
 {
@@ -364,5 +328,25 @@ stepadv_state_check(PG_FUNCTION_ARGS)
 	make_record(&joined, parameters[GAMMA].number, &record);
 	findings = ALLOCATE_ARRAY(Finding, record.pairs.n);
 	n = find_all(&record, (int64) parameters[MIN_ROLLOUTS].number, findings);
-	return return_findings(fcinfo, &record, findings, n);
+	for (uint32 k = 0; k < n; k++)
+	{
+		uint32		step = record.pairs.first_step[findings[k].pair];
+
+		findings[k].state = state_field(record.group, step);
+		findings[k].action = action_field(record.group, step);
+		findings[k].p = Min(1, n * probability(&findings[k]));
+	}
+
+	{
+		ResultColumn columns[] = {
+			NULLABLE_FIELD_COLUMN(findings, state),
+			NULLABLE_FIELD_COLUMN(findings, action),
+			FIELD_COLUMN(findings, n_rollouts),
+			FIELD_COLUMN(findings, difference),
+			FIELD_COLUMN(findings, z),
+			FIELD_COLUMN(findings, p),
+		};
+
+		RETURN_COLUMNS(columns, n);
+	}
 }
