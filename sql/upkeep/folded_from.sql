@@ -2,33 +2,66 @@
 --
 -- Triggers see rows that are written. What fires none (a partition that is dropped, detached or attached, a
 -- view or a function that is replaced) is found by comparing what is below the views now with what was noted
--- when the groups were folded: src/upkeep/read_below.c.
+-- when the groups were folded.
 
+-- src/upkeep/read_below.c
 CREATE FUNCTION stepadv_internal.read_below(views regclass[])
-RETURNS TABLE (kind text, object oid, definition bigint, name text)
+RETURNS TABLE (kind text, object oid, name text)
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_read_below';
 COMMENT ON FUNCTION stepadv_internal.read_below(regclass[]) IS
-'what is below views: tables and each partition or child (part), views, functions, labels of enums, with hashes of '
-'their definitions; changing: what does not give the same each time, in which view';
+'what is below views: each table, view, function and enum; and by name, in which table or view, what must not be '
+'kept: changing (another each time), setting (depends on the session), unknown (a STABLE function), unwatched (a '
+'table that a function reads), virtual (a column)';
 
--- The same with the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
--- here: as it is known in this database.
+-- With the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
+-- here: as it is known in this database. Places of nodes in the text of a view are no part of its definition: they
+-- move with blanks and line breaks. The labels of an enum are what a value is known by where it becomes a text. A
+-- partition that is attached again has another row in the catalog.
 CREATE FUNCTION stepadv_internal.below(views regclass[], attachment regclass)
 RETURNS TABLE (kind text, object oid, here text, name text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN QUERY SELECT b.kind, b.object, concat_ws(' ', b.kind, b.definition), b.name
-	FROM stepadv_internal.read_below(array_remove(below.views, NULL)) b WHERE b.definition IS NOT NULL;
-	RETURN QUERY SELECT 'triggers'::text, k.relation::oid, concat_ws(' ', 'triggers', k.relation::oid,
-		md5(string_agg(concat_ws(' ', k.trigger, t.xmin), ', ' ORDER BY k.trigger, k.event))), NULL::text
-	FROM stepadv_internal.kept_triggers(below.attachment) k JOIN pg_trigger t ON t.oid = k.trigger
-	GROUP BY k.relation;
+	RETURN QUERY WITH RECURSIVE named AS MATERIALIZED (
+		SELECT r.kind, r.object FROM stepadv_internal.read_below(array_remove(below.views, NULL)) r WHERE r.name IS NULL
+	), parts AS (
+		SELECT i.inhrelid FROM named n JOIN pg_inherits i ON n.kind = 'table' AND i.inhparent = n.object
+		UNION
+		SELECT i.inhrelid FROM parts p JOIN pg_inherits i ON i.inhparent = p.inhrelid
+	), known (kind, object, definition, name) AS MATERIALIZED (
+		SELECT 'place', NULL::oid, concat_ws(' ', s.system_identifier, below.views::oid[]), NULL
+		FROM pg_control_system() s
+		UNION ALL
+		SELECT 'table', n.object, NULL, NULL FROM named n WHERE n.kind = 'table'
+		UNION ALL
+		SELECT 'part', p.inhrelid, string_agg(concat_ws(' ', i.inhparent, i.xmin), ' ' ORDER BY i.inhseqno), NULL
+		FROM parts p JOIN pg_inherits i ON i.inhrelid = p.inhrelid GROUP BY p.inhrelid
+		UNION ALL
+		SELECT 'view', n.object,
+			md5(regexp_replace(r.ev_action::text, ':(location|stmt_location|stmt_len) -?[0-9]+', '', 'g')), NULL
+		FROM named n JOIN pg_rewrite r ON n.kind = 'view' AND r.ev_class = n.object
+		UNION ALL
+		SELECT 'function', p.oid, md5(ROW(p.prolang, p.provolatile, p.proisstrict, p.prosecdef, p.prosrc, p.probin,
+				p.proconfig, g.aggtransfn, g.aggfinalfn, g.agginitval)::text || coalesce(pg_get_function_sqlbody(p.oid), '')),
+			NULL
+		FROM named n JOIN pg_proc p ON n.kind = 'function' AND p.oid = n.object
+		LEFT JOIN pg_aggregate g ON g.aggfnoid = p.oid
+		UNION ALL
+		SELECT 'label', e.enumtypid, concat_ws(' ', e.oid, e.enumlabel), e.enumlabel::text
+		FROM named n JOIN pg_enum e ON n.kind = 'enum' AND e.enumtypid = n.object
+		UNION ALL
+		SELECT 'triggers', k.relation::oid,
+			md5(string_agg(concat_ws(' ', k.trigger, t.xmin), ', ' ORDER BY k.trigger, k.event)), NULL
+		FROM stepadv_internal.kept_triggers(below.attachment) k JOIN pg_trigger t ON t.oid = k.trigger
+		GROUP BY k.relation
+	)
+	SELECT k.kind, k.object, concat_ws(' ', k.kind, k.object, k.definition), k.name FROM known k;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.below(regclass[], regclass) IS
-'what groups are folded from, and the triggers of the attachment, as folded_from notes it';
+'what groups are folded from (their place, tables and each partition or child, views, functions, labels of enums), '
+'and the triggers of the attachment, as folded_from notes it';
 
 -- anywhere: the same by names, which a dump takes to another database.
 CREATE FUNCTION stepadv_internal.folded_from(views regclass[], attachment regclass) RETURNS jsonb
@@ -42,7 +75,7 @@ AS $$
 		WHEN 'label' THEN concat_ws(' ', format_type(b.object, NULL), b.name)
 		WHEN 'function' THEN coalesce((SELECT ROW(g.aggtransfn, g.aggfinalfn, g.agginitval)::text
 			FROM pg_aggregate g WHERE g.aggfnoid = b.object), pg_get_functiondef(b.object))
-		ELSE stepadv_internal.relation_name(b.object::regclass) END)))
+		ELSE stepadv_internal.relation_name(b.object::regclass) END)) ORDER BY b.here)
 	FROM stepadv_internal.below(folded_from.views, folded_from.attachment) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[], regclass) IS
@@ -51,7 +84,8 @@ COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[], regclass) IS
 -- Without a lock on anything. Of tables, views and functions what is there now and was not noted: what was noted and
 -- is there no more was in something that was replaced. Of partitions, triggers and labels also the reverse, and a
 -- partition that has no row changes nothing: it is none yet.
-CREATE FUNCTION stepadv_internal.changed_since(views regclass[], attachment regclass, noted jsonb) RETURNS SETOF text
+CREATE FUNCTION stepadv_internal.changed_since(views regclass[], attachment regclass, noted jsonb)
+RETURNS TABLE (what text, empty regclass)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -62,10 +96,9 @@ BEGIN
 	), below AS MATERIALIZED (
 		SELECT b.kind, b.object, b.here FROM stepadv_internal.below(changed_since.views, changed_since.attachment) b
 	), came AS (
-		SELECT b.kind, b.object FROM below b
-		WHERE b.here NOT IN (SELECT w.here FROM was w) AND b.kind NOT IN ('label', 'triggers')
-			AND NOT (b.kind = 'part' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = b.object
-				AND c.relkind IN ('r', 'p') AND pg_relation_size(c.oid) = 0))
+		SELECT b.kind, b.object, b.kind = 'part' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = b.object
+			AND c.relkind IN ('r', 'p') AND pg_relation_size(c.oid) = 0) AS is_empty
+		FROM below b WHERE b.here NOT IN (SELECT w.here FROM was w) AND b.kind NOT IN ('label', 'triggers')
 	), went AS (
 		SELECT k.kind, CASE k.kind WHEN 'triggers' THEN split_part(w.here, ' ', 2)::oid END AS relation
 		FROM was w CROSS JOIN LATERAL split_part(w.here, ' ', 1) k(kind)
@@ -76,24 +109,26 @@ BEGIN
 	SELECT format(CASE c.kind WHEN 'part' THEN 'partition or child %s was attached or written since'
 			ELSE c.kind || ' %s was replaced since' END,
 		CASE c.kind WHEN 'function' THEN c.object::regprocedure::text
-			ELSE stepadv_internal.relation_name(c.object::regclass) END)
-	FROM came c, same s WHERE s.place
+			ELSE stepadv_internal.relation_name(c.object::regclass) END), NULL::regclass
+	FROM came c, same s WHERE s.place AND NOT c.is_empty
 	UNION ALL
 	SELECT DISTINCT CASE w.kind WHEN 'part' THEN 'partitions or children were detached or dropped since'
 			WHEN 'label' THEN 'labels of an enum that they are known by were renamed since'
 			ELSE format('triggers of %s were disabled, enabled, dropped or made since',
-				stepadv_internal.relation_name(w.relation::regclass)) END
+				stepadv_internal.relation_name(w.relation::regclass)) END, NULL::regclass
 	FROM went w, same s
 	WHERE s.place AND (w.kind = 'part' OR w.kind = 'triggers' AND EXISTS (
 			SELECT FROM below b WHERE b.kind IN ('table', 'part') AND b.object = w.relation)
-		OR w.kind = 'label' AND NOT EXISTS (SELECT FROM came))
+		OR w.kind = 'label' AND NOT EXISTS (SELECT FROM came c WHERE NOT c.is_empty))
 	UNION ALL
-	SELECT NULL FROM same s WHERE NOT s.place;
+	SELECT NULL, c.object::regclass FROM came c, same s WHERE s.place AND c.is_empty
+	UNION ALL
+	SELECT NULL, NULL FROM same s WHERE NOT s.place;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.changed_since(regclass[], regclass, jsonb) IS
-'part of maintained and refresh: what has become another since folded_from noted it; none: nothing; NULL: unknown, '
-'it was noted elsewhere, before a dump';
+'part of maintained and refresh: what has become another since folded_from noted it; none: nothing; NULL: a partition '
+'that came and is empty, or else unknown, as it was noted elsewhere, before a dump';
 
 -- A value that is kept must be the one that any later fold gives.
 CREATE FUNCTION stepadv_internal.refuse_changing(source regclass, views regclass[]) RETURNS void
@@ -107,7 +142,7 @@ BEGIN
 		b.name ~ '\)$' AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace
 			AND p.proname = rtrim(b.name, '()') AND p.provolatile = 's') AS is_function INTO found
 	FROM stepadv_internal.read_below(array_remove(refuse_changing.views, NULL)) b
-	WHERE b.kind IN ('changing', 'setting', 'unknown', 'unwatched', 'virtual') ORDER BY b.kind, b.name LIMIT 1;
+	WHERE b.name IS NOT NULL ORDER BY b.kind, b.name LIMIT 1;
 	IF found.name IS NULL THEN
 		RETURN;
 	END IF;
@@ -155,7 +190,8 @@ BEGIN
 	IF (a).watermark IS NULL THEN
 		PERFORM stepadv_internal.make_triggers((a).attachment);
 	END IF;
-	changes := ARRAY(SELECT * FROM stepadv_internal.changed_since(views, (a).attachment, (a).folded_from));
+	changes := ARRAY(SELECT c.what FROM stepadv_internal.changed_since(views, (a).attachment, (a).folded_from) c
+		WHERE c.empty IS NULL);
 	noted := stepadv_internal.folded_from(views, (a).attachment);
 	IF changes = '{NULL}' THEN
 		-- As it is by names, in a restored database.
@@ -183,8 +219,7 @@ DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 BEGIN
 	IF (a).folded_from <> '[]' AND EXISTS (
-		SELECT FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], attachment, (a).folded_from)
-			c(what)
+		SELECT FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], attachment, (a).folded_from) c
 		WHERE c.what IS NOT NULL)
 	THEN
 		-- What refresh has noted meanwhile stays.
@@ -197,39 +232,33 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.note_changes(regclass) IS
 'part of keep_groups: forgets what groups were folded from where it is another now';
 
-CREATE FUNCTION stepadv_internal.staleness_of_kept(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.staleness_of_kept(a stepadv_internal.attached, OUT problem text, OUT empty regclass[])
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('groups of %s ', stepadv_internal.relation_name((a).source)) || CASE
 		WHEN count(c.what) > 0 THEN 'are stale: ' || string_agg(c.what, '; ' ORDER BY c.what)
-		WHEN count(*) > 0 THEN 'may be stale: what they were folded from is not known, as after a restore or when it '
-			'changed under writers' END
-	FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], (a).attachment, (a).folded_from) c(what)
+		WHEN bool_or(c.empty IS NULL) THEN 'may be stale: what they were folded from is not known, as after a restore '
+			'or when it changed under writers' END, array_agg(c.empty) FILTER (WHERE c.empty IS NOT NULL)
+	FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], (a).attachment, (a).folded_from) c
 	WHERE (a).fresh IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.staleness_of_kept(stepadv_internal.attached) IS
-'part of maintained: what the groups were folded from that is another now, or that it cannot be known; NULL: nothing';
+'part of maintained and may_read_kept: what the groups were folded from that is another now, or that it cannot be '
+'known; NULL: nothing, as long as the partitions that came stay empty';
 
 -- What readers are told. By refresh groups are as of then, and so is what they were folded from.
 CREATE FUNCTION stepadv_internal.staleness_for_readers(fresh regclass)
 RETURNS TABLE (problem text, hint text, empty regclass)
-LANGUAGE plpgsql STABLE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	a stepadv_internal.attached;
-BEGIN
-	SELECT k.* INTO a FROM pg_class c CROSS JOIN LATERAL stepadv_internal.attachments(c.relowner, NULL::regclass) k
-	WHERE c.oid = staleness_for_readers.fresh AND c.oid IN (k.fresh, k.fresh_digests) AND k.kept = 'triggers';
-	RETURN QUERY SELECT stepadv_internal.staleness_of_kept(a), format('Call refresh(%L), which folds them again '
-		'unless nothing has changed.', stepadv_internal.relation_name(a.source)), NULL::regclass;
-	RETURN QUERY SELECT NULL::text, NULL::text, b.object::regclass
-	FROM stepadv_internal.read_below(array_remove(ARRAY[a.fresh, a.fresh_digests], NULL)) b
-	WHERE b.kind = 'part' AND concat_ws(' ', b.kind, b.definition) NOT IN (
-		SELECT n.e ->> 'here' FROM jsonb_path_query(a.folded_from, 'lax $[*]') n(e));
-END
+	SELECT s.problem, format('Call refresh(%L), which folds them again unless nothing has changed.',
+		stepadv_internal.relation_name(a.source)), e.empty
+	FROM pg_class c CROSS JOIN LATERAL stepadv_internal.attachments(c.relowner, NULL::regclass) a
+	CROSS JOIN LATERAL stepadv_internal.staleness_of_kept(a) s LEFT JOIN LATERAL unnest(s.empty) e(empty) ON true
+	WHERE c.oid = staleness_for_readers.fresh AND c.oid IN (a.fresh, a.fresh_digests) AND a.kept = 'triggers'
 $$;
 COMMENT ON FUNCTION stepadv_internal.staleness_for_readers(regclass) IS
-'part of may_read_kept: why groups that triggers keep are stale, by the view that they were folded by; problem NULL: '
-'they are not, as long as partitions that came stay empty, each in a row';
+'part of may_read_kept: staleness_of_kept of the groups that triggers keep, by the view that they were folded by, each '
+'empty partition in a row';

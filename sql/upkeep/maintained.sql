@@ -69,7 +69,7 @@ BEGIN
 		BEGIN
 			SELECT string_agg(c.problem, '; ' ORDER BY c.problem) INTO problem FROM (
 				SELECT * FROM stepadv_internal.problems_of_kept(a)
-				UNION ALL SELECT stepadv_internal.staleness_of_kept(a)) c(problem);
+				UNION ALL SELECT (stepadv_internal.staleness_of_kept(a)).problem) c(problem);
 		EXCEPTION WHEN OTHERS THEN
 			problem := 'it is not known whether groups are stale: ' || SQLERRM;
 		END;

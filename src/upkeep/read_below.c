@@ -1,44 +1,33 @@
 /*
  * read_below.c
- *		read_below(views): what kept groups were folded from, so that it can be
- *		compared later: the tables below views with their partitions or children, the
- *		definitions of views, functions and enums, and what must not be kept.
+ *		read_below(views): what kept groups are folded from, and what of it must not be kept.
  *
- * Changes of rows are seen by triggers; this is for what fires none: DROP, DETACH and
- * ATTACH of a partition, CREATE OR REPLACE of a view or a function.  Like lineage.c it
- * reads the stored queries, without a lock on anything.  A column of a view that
- * nobody reads is passed over, but the view's definition is one, with all its columns.
+ * The tables, views and functions that are found by reading the stored queries, without a lock on
+ * anything, and enums where a value becomes a text.  A column of a view that nobody reads is passed
+ * over.  Functions of the server and of extensions are known by their names alone: they are not given.
  *
  * What is kept must be what anybody would fold at any time, as in an index on an
  * expression: of functions that are not IMMUTABLE only those of the server are
  * taken that are STABLE for the sake of other types than they are given (what makes a
  * text of anything), and functions whose parsed body (BEGIN ATOMIC) has nothing but
- * that.  What a function says it is is believed.  Functions of the server and of
- * extensions are known by their names alone.
+ * that.  What a function says it is is believed.
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
-#include "access/xlog.h"
+#include "access/sysattr.h"
 #include "catalog/dependency.h"
-#include "catalog/indexing.h"
 #include "catalog/pg_aggregate.h"
-#include "catalog/pg_enum.h"
-#include "catalog/pg_inherits.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
@@ -50,21 +39,10 @@
 
 PG_FUNCTION_INFO_V1(stepadv_read_below);
 
-/* Columns of the result. */
-enum
-{
-	R_KIND,						/* place, table, part, view, function, label; and what must not be kept: */
-	/* unknown, unwatched, virtual, changing, setting */
-	R_OBJECT,					/* its OID; of what must not be kept that of the table or view where it is */
-	R_DEFINITION,				/* hash, of this database alone */
-	R_NAME,						/* of a label, and of what must not be kept */
-	N_COLUMNS
-};
-
-/* Something that was looked at. */
+/* What was given. */
 typedef struct Seen
 {
-	Oid			class;
+	const char *kind;
 	Oid			object;
 	Bitmapset  *columns;		/* of a view: those that are read; NULL: all */
 } Seen;
@@ -83,139 +61,52 @@ typedef struct Walk
 
 static bool walk_node(Node *node, void *context);
 
-/* ----------
- * Rows
- * ----------
- */
-
+/* A table, view, function or enum; or with a name what must not be kept, in this table or view. */
 static void
-give(Walk *walk, const char *kind, Oid object, uint64 definition, const char *name)
+give(Walk *walk, const char *kind, Oid object, const char *name)
 {
-	Datum		values[N_COLUMNS] = {CStringGetTextDatum(kind), ObjectIdGetDatum(object), Int64GetDatum((int64) definition)};
-	bool		nulls[N_COLUMNS] = {false, false, definition == 0, name == NULL};
+	Datum		values[] = {CStringGetTextDatum(kind), ObjectIdGetDatum(object), (Datum) 0};
+	bool		nulls[] = {false, false, name == NULL};
 
 	if (name != NULL)
-		values[R_NAME] = CStringGetTextDatum(name);
+		values[2] = CStringGetTextDatum(name);
 	tuplestore_putvalues(walk->rows, walk->desc, values, nulls);
 }
 
-/* Whether it was looked at before; and if not notes that it is. */
 static Seen *
-first_sight(Walk *walk, Oid class, Oid object)
+find_seen(const Walk *walk, const char *kind, Oid object)
 {
 	ListCell   *cell;
-	Seen	   *seen;
 
 	foreach(cell, walk->seen)
 	{
-		seen = lfirst(cell);
-		if (seen->class == class && seen->object == object)
-			return NULL;
+		Seen	   *seen = lfirst(cell);
+
+		if (seen->object == object && strcmp(seen->kind, kind) == 0)
+			return seen;
 	}
-	seen = palloc0(sizeof(Seen));
-	seen->class = class;
-	seen->object = object;
+	return NULL;
+}
+
+/* Gives it, unless that was done; whether it was not. */
+static bool
+give_once(Walk *walk, const char *kind, Oid object)
+{
+	Seen	   *seen;
+
+	if (find_seen(walk, kind, object) != NULL)
+		return false;
+	seen = palloc(sizeof(Seen));
+	*seen = (Seen) {kind, object, NULL};
 	walk->seen = lappend(walk->seen, seen);
-	return seen;
-}
-
-/* ----------
- * Hashes
- * ----------
- */
-
-static uint64
-hash_text(uint64 before, const char *text)
-{
-	return hash_bytes_extended((const unsigned char *) text, strlen(text), before);
-}
-
-static uint64
-hash_number(uint64 before, int64 number)
-{
-	return hash_bytes_extended((const unsigned char *) &number, sizeof(number), before);
-}
-
-/* The number of bytes of a field that says where in the command's text a node was; 0: it is another field. */
-static int
-length_of_place(const char *tree)
-{
-	static const char *const fields[] = {":location ", ":stmt_location ", ":stmt_len "};
-
-	for (int i = 0; i < lengthof(fields); i++)
-	{
-		int			n = strlen(fields[i]);
-
-		if (strncmp(tree, fields[i], n) == 0)
-			return n + strspn(tree + n, "-0123456789");
-	}
-	return 0;
-}
-
-/* Blanks and line breaks of the command make no other definition. */
-static uint64
-hash_tree(uint64 before, char *tree)
-{
-	char	   *to = tree;
-
-	for (const char *from = tree; *from != '\0';)
-	{
-		int			n = *from == ':' ? length_of_place(from) : 0;
-
-		if (n == 0)
-			*to++ = *from++;
-		from += n;
-	}
-	*to = '\0';
-	return hash_text(before, tree);
+	give(walk, kind, object, NULL);
+	return true;
 }
 
 /* ----------
  * Tables
  * ----------
  */
-
-/* Attached again, a partition has another row here: what it held meanwhile nobody has seen. */
-static uint64
-hash_parents(uint64 hash, Oid relation)
-{
-	Relation	inherits = table_open(InheritsRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-	scan = systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		hash = hash_number(hash, ((Form_pg_inherits) GETSTRUCT(tuple))->inhparent);
-		hash = hash_number(hash, HeapTupleHeaderGetRawXmin(tuple->t_data));
-	}
-	systable_endscan(scan);
-	table_close(inherits, AccessShareLock);
-	return hash;
-}
-
-/* A table's partitions or children are looked at where they are read. */
-static void
-walk_table(Walk *walk, Oid table, bool with_children)
-{
-	ListCell   *cell;
-
-	if (OidIsValid(walk->function))
-		give(walk, "unwatched", table, 0, psprintf("%s()", get_func_name(walk->function)));
-	if (first_sight(walk, RelationRelationId, table) != NULL)
-		give(walk, "table", table, hash_number(0, table) | 1, NULL);
-	if (!with_children || first_sight(walk, InheritsRelationId, table) == NULL)
-		return;
-	foreach(cell, find_all_inheritors(table, NoLock, NULL))
-	{
-		Oid			part = lfirst_oid(cell);
-
-		if (part != table)
-			give(walk, "part", part, hash_parents(hash_number(0, part), part) | 1, NULL);
-	}
-}
 
 /*
  * Triggers are not told the values of virtual generated columns, which 18 has: a change of what
@@ -234,81 +125,24 @@ refuse_virtual(Walk *walk, Oid table, const Bitmapset *columns)
 
 		if (column->attgenerated == 'v' &&
 			(whole_row || bms_is_member(number - FirstLowInvalidHeapAttributeNumber, columns)))
-			give(walk, "virtual", table, 0, NameStr(column->attname));
+			give(walk, "virtual", table, NameStr(column->attname));
 		ReleaseSysCache(tuple);
 	}
+}
+
+static void
+walk_table(Walk *walk, Oid table, const Bitmapset *columns)
+{
+	if (OidIsValid(walk->function))
+		give(walk, "unwatched", table, psprintf("%s()", get_func_name(walk->function)));
+	(void) give_once(walk, "table", table);
+	refuse_virtual(walk, table, columns);
 }
 
 /* ----------
  * Functions and types
  * ----------
  */
-
-static char *
-text_attribute(HeapTuple proc, AttrNumber number)
-{
-	bool		isnull;
-	Datum		value = SysCacheGetAttr(PROCOID, proc, number, &isnull);
-
-	return isnull ? NULL : TextDatumGetCString(value);
-}
-
-static uint64
-hash_function(HeapTuple proc, const char *body)
-{
-	Form_pg_proc form = (Form_pg_proc) GETSTRUCT(proc);
-	bool		isnull;
-	Datum		settings = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_proconfig, &isnull);
-	char	   *source = text_attribute(proc, Anum_pg_proc_prosrc);
-	char	   *library = text_attribute(proc, Anum_pg_proc_probin);
-	uint64		hash = hash_number(form->oid, form->provolatile + 256 * form->proisstrict + 512 * form->prosecdef);
-
-	hash = hash_number(hash, form->prolang);
-	hash = hash_text(hash, source == NULL ? "" : source);
-	if (library != NULL)
-		hash = hash_text(hash, library);
-	if (body != NULL)
-		hash = hash_tree(hash, pstrdup(body));
-	if (!isnull)
-		hash = hash_text(hash, OidOutputFunctionCall(F_ARRAY_OUT, settings));
-	return hash;
-}
-
-/* The function's own queries, as the view's that calls it. */
-static void
-walk_body(Walk *walk, Oid function, char *body)
-{
-	Walk		inner = *walk;
-
-	inner.function = function;
-	(void) walk_node((Node *) stringToNode(body), &inner);
-	walk->seen = inner.seen;
-}
-
-static bool walk_function(Oid function, void *context);
-
-static uint64
-hash_aggregate(Walk *walk, Oid function, uint64 hash)
-{
-	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
-	Form_pg_aggregate aggregate;
-	bool		isnull;
-	Datum		initial;
-
-	if (!HeapTupleIsValid(tuple))
-		return hash;
-	aggregate = (Form_pg_aggregate) GETSTRUCT(tuple);
-	initial = SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &isnull);
-	if (!isnull)
-		hash = hash_text(hash, TextDatumGetCString(initial));
-	hash = hash_number(hash, aggregate->aggtransfn);
-	hash = hash_number(hash, aggregate->aggfinalfn);
-	(void) walk_function(aggregate->aggtransfn, walk);
-	if (OidIsValid(aggregate->aggfinalfn))
-		(void) walk_function(aggregate->aggfinalfn, walk);
-	ReleaseSysCache(tuple);
-	return hash;
-}
 
 /* The server's that say the time, who asks or what is set: stable within a statement, and no longer. */
 static bool
@@ -444,11 +278,39 @@ refuse_function(Walk *walk, const FormData_pg_proc *proc, Oid extension, bool ha
 	if (proc->provolatile == PROVOLATILE_IMMUTABLE)
 		return;
 	if (proc->provolatile == PROVOLATILE_VOLATILE || (is_server && says_what_is_now(proc)))
-		give(walk, "changing", walk->place, 0, name);
+		give(walk, "changing", walk->place, name);
 	else if (is_server && depends_on_settings(walk->node, proc))
-		give(walk, "setting", walk->place, 0, description(walk->node, NameStr(proc->proname)));
+		give(walk, "setting", walk->place, description(walk->node, NameStr(proc->proname)));
 	else if (!is_server && !has_body && extension != walk->own)
-		give(walk, "unknown", walk->place, 0, name);
+		give(walk, "unknown", walk->place, name);
+}
+
+static bool walk_function(Oid function, void *context);
+
+static void
+walk_aggregate(Walk *walk, Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
+	Form_pg_aggregate aggregate;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	aggregate = (Form_pg_aggregate) GETSTRUCT(tuple);
+	(void) walk_function(aggregate->aggtransfn, walk);
+	if (OidIsValid(aggregate->aggfinalfn))
+		(void) walk_function(aggregate->aggfinalfn, walk);
+	ReleaseSysCache(tuple);
+}
+
+/* The function's own queries, as the view's that calls it. */
+static void
+walk_body(Walk *walk, Oid function, char *body)
+{
+	Walk		inner = *walk;
+
+	inner.function = function;
+	(void) walk_node((Node *) stringToNode(body), &inner);
+	walk->seen = inner.seen;
 }
 
 /* For check_functions_in_node: goes on. */
@@ -457,51 +319,34 @@ walk_function(Oid function, void *context)
 {
 	Walk	   *walk = context;
 	Oid			extension = function < FirstNormalObjectId ? InvalidOid : getExtensionOfObject(ProcedureRelationId, function);
-	HeapTuple	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	char	   *body;
-	uint64		hash;
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Form_pg_proc proc;
+	Datum		body;
+	bool		has_no_body;
 
-	if (!HeapTupleIsValid(proc))
+	if (!HeapTupleIsValid(tuple))
 		return false;
-	body = text_attribute(proc, Anum_pg_proc_prosqlbody);
-	refuse_function(walk, (Form_pg_proc) GETSTRUCT(proc), extension, body != NULL);
-	if (function >= FirstNormalObjectId && !OidIsValid(extension) && first_sight(walk, ProcedureRelationId, function) != NULL)
+	proc = (Form_pg_proc) GETSTRUCT(tuple);
+	body = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosqlbody, &has_no_body);
+	refuse_function(walk, proc, extension, !has_no_body);
+	if (function >= FirstNormalObjectId && !OidIsValid(extension) && give_once(walk, "function", function))
 	{
 		check_stack_depth();
-		hash = hash_function(proc, body);
-		if (((Form_pg_proc) GETSTRUCT(proc))->prokind == PROKIND_AGGREGATE)
-			hash = hash_aggregate(walk, function, hash);
-		give(walk, "function", function, hash | 1, NULL);
-		if (body != NULL)
-			walk_body(walk, function, body);
+		if (proc->prokind == PROKIND_AGGREGATE)
+			walk_aggregate(walk, function);
+		if (!has_no_body)
+			walk_body(walk, function, TextDatumGetCString(body));
 	}
-	ReleaseSysCache(proc);
+	ReleaseSysCache(tuple);
 	return false;
 }
 
-/* What a value is known by where it becomes a text: the labels of an enum, each by itself, since one that is added changes nothing. */
+/* What a value is known by where it becomes a text: the labels of an enum. */
 static void
 walk_type(Walk *walk, Oid type)
 {
-	Relation	labels;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	type = getBaseType(type);
-	if (get_typtype(type) != TYPTYPE_ENUM || first_sight(walk, TypeRelationId, type) == NULL)
-		return;
-	labels = table_open(EnumRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(type));
-	scan = systable_beginscan(labels, EnumTypIdLabelIndexId, true, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_enum row = (Form_pg_enum) GETSTRUCT(tuple);
-
-		give(walk, "label", type, hash_text(row->oid, NameStr(row->enumlabel)) | 1, NameStr(row->enumlabel));
-	}
-	systable_endscan(scan);
-	table_close(labels, AccessShareLock);
+	if (get_typtype(type) == TYPTYPE_ENUM)
+		(void) give_once(walk, "enum", type);
 }
 
 /* ----------
@@ -514,24 +359,16 @@ static void
 walk_view(Walk *walk, Oid view, const Bitmapset *columns)
 {
 	Walk		inner = *walk;
-	Seen	   *seen = first_sight(walk, RelationRelationId, view);
-	ListCell   *cell;
+	bool		is_new = give_once(walk, "view", view);
+	Seen	   *seen = find_seen(walk, "view", view);
 	Query	   *query;
 
-	if (seen != NULL)
-	{
-		give(walk, "view", view, hash_tree(view, view_tree(view)) | 1, NULL);
+	if (is_new)
 		seen->columns = bms_copy(columns);
-	}
+	else if (seen->columns == NULL || (columns != NULL && bms_is_subset(columns, seen->columns)))
+		return;
 	else
-	{
-		foreach(cell, walk->seen)
-			if (((Seen *) lfirst(cell))->class == RelationRelationId && ((Seen *) lfirst(cell))->object == view)
-				seen = lfirst(cell);
-		if (seen->columns == NULL || (columns != NULL && bms_is_subset(columns, seen->columns)))
-			return;
 		seen->columns = columns == NULL ? NULL : bms_add_members(seen->columns, columns);
-	}
 	query = view_query(view);
 	if (query == NULL)
 		return;
@@ -548,14 +385,11 @@ walk_entry(Walk *walk, RangeTblEntry *entry)
 	if (entry->rtekind != RTE_RELATION)
 		return;
 	if (entry->tablesample != NULL)
-		give(walk, "changing", walk->place, 0, "TABLESAMPLE");
+		give(walk, "changing", walk->place, "TABLESAMPLE");
 	if (get_rel_relkind(entry->relid) == RELKIND_VIEW)
 		walk_view(walk, entry->relid, columns_read(walk->query, entry));
 	else
-	{
-		walk_table(walk, entry->relid, entry->inh);
-		refuse_virtual(walk, entry->relid, columns_read(walk->query, entry));
-	}
+		walk_table(walk, entry->relid, columns_read(walk->query, entry));
 }
 
 static bool
@@ -612,11 +446,11 @@ walk_node(Node *node, void *context)
 	if (IsA(node, Query))
 		return walk_query(walk, (Query *) node);
 	if (IsA(node, SQLValueFunction) && value_function_name((SQLValueFunction *) node) != NULL)
-		give(walk, "changing", walk->place, 0, value_function_name((SQLValueFunction *) node));
+		give(walk, "changing", walk->place, value_function_name((SQLValueFunction *) node));
 	if (IsA(node, XmlExpr))
-		give(walk, "setting", walk->place, 0, "XML");
+		give(walk, "setting", walk->place, "XML");
 	if (IsA(node, CoerceViaIO))
-		walk_type(walk, exprType((Node *) ((CoerceViaIO *) node)->arg));
+		walk_type(walk, getBaseType(exprType((Node *) ((CoerceViaIO *) node)->arg)));
 	walk->node = node;
 	(void) check_functions_in_node(node, walk_function, walk);
 	return expression_tree_walker(node, walk_node, context);
@@ -628,21 +462,17 @@ stepadv_read_below(PG_FUNCTION_ARGS)
 {
 	int			n;
 	const Oid  *views = list_argument(fcinfo, 0, "views", REGCLASSOID, &n);
-	Walk		walk = {.rows = begin_rows(fcinfo, N_COLUMNS), .desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc,
+	Walk		walk = {.rows = begin_rows(fcinfo, 3), .desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc,
 		.own = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid)};
-	uint64		place = GetSystemIdentifier();
 
 	for (int i = 0; i < n; i++)
 	{
 		char		kind = get_rel_relkind(views[i]);
 
-		place = hash_number(place, views[i]);
 		if (kind == RELKIND_VIEW)
 			walk_view(&walk, views[i], NULL);
 		else if (kind != '\0')
-			walk_table(&walk, views[i], true);
+			walk_table(&walk, views[i], NULL);
 	}
-	/* Where these numbers mean what they mean now: in a restored dump the views have others. */
-	give(&walk, "place", InvalidOid, place | 1, NULL);
 	return (Datum) 0;
 }

@@ -70,30 +70,12 @@ typedef struct ReadView
 	MemoryContext context;
 	List	   *between;		/* views that it reads, one after the other */
 	List	   *tables;			/* of TableRead, without keys */
-	List	   *relations;		/* OIDs, in order: all of these, and partitions and children */
+	List	   *relations;		/* OIDs of all of these, and of partitions and children */
 	List	   *empty;			/* partitions that came since: it is fresh as long as they are empty */
 } ReadView;
 
 static List *read_views = NIL;
 static uint64 n_forgotten = 0;
-
-static bool
-has_relation(const ReadView *known, Oid relation)
-{
-	int			low = 0;
-	int			high = list_length(known->relations);
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (list_nth_oid(known->relations, middle) < relation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < list_length(known->relations) && list_nth_oid(known->relations, low) == relation;
-}
 
 /* Of InvalidOid: everything. */
 static void
@@ -106,7 +88,7 @@ forget_relation(Datum argument, Oid relation)
 	{
 		ReadView   *known = lfirst(cell);
 
-		if (!OidIsValid(relation) || has_relation(known, relation))
+		if (!OidIsValid(relation) || list_member_oid(known->relations, relation))
 			known->is_valid = false;
 	}
 }
@@ -176,7 +158,6 @@ below(Oid view)
 	relations = lappend_oid(list_copy(between), view);
 	foreach(cell, tables)
 		relations = list_concat(relations, find_all_inheritors(((const TableRead *) lfirst(cell))->relation, NoLock, NULL));
-	list_sort(relations, list_oid_cmp);
 	MemoryContextReset(known->context);
 	old = MemoryContextSwitchTo(known->context);
 	known->between = list_copy(between);
@@ -233,7 +214,7 @@ require_fresh(ReadView *known)
 		return;
 	SPI_connect();
 	if (SPI_execute_with_args("SELECT problem, hint, empty FROM stepadv_internal.staleness_for_readers($1)",
-							  1, &type, &view, NULL, true, 0) != SPI_OK_SELECT || SPI_processed == 0)
+							  1, &type, &view, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "stepadv_internal.staleness_for_readers failed");
 	known->empty = NIL;
 	old = MemoryContextSwitchTo(known->context);

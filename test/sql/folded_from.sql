@@ -17,8 +17,9 @@ CREATE VIEW inside AS SELECT s.id, s.g, doubled(s.x) AS x, outer_one(s.x) AS y, 
 CREATE VIEW over_it AS SELECT i.g, total(i.x + i.y) AS x, count(*) FILTER (WHERE EXISTS (SELECT FROM names n WHERE n.id = i.id)) AS n, max(i.phase) AS phase FROM inside i GROUP BY i.g;
 
 SELECT b.kind, CASE b.kind WHEN 'label' THEN object::regtype::text WHEN 'function' THEN object::regprocedure::text ELSE object::regclass::text END COLLATE "C" AS object,
-	b.definition IS NOT NULL AS has_hash, b.name
-FROM stepadv_internal.read_below('{over_it}') b WHERE b.kind <> 'place' ORDER BY 1, 2, 4;
+	CASE b.kind WHEN 'label' THEN split_part(b.here, ' ', 4) END AS label
+FROM stepadv_internal.below('{over_it}', NULL) b WHERE b.kind <> 'place' ORDER BY 1, 2, 3;
+SELECT count(*) FROM stepadv_internal.read_below('{over_it}') b WHERE b.name IS NOT NULL;
 
 -- Noted; then changed, undone after each.
 CREATE TABLE noted AS SELECT stepadv_internal.folded_from('{over_it}', NULL) AS j;
@@ -26,7 +27,7 @@ CREATE FUNCTION names(j jsonb) RETURNS text[] LANGUAGE sql AS 'SELECT array_agg(
 CREATE FUNCTION after(change text) RETURNS TABLE (changed text, same_by_names boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE change;
-	SELECT string_agg(c, '; ' ORDER BY c) INTO changed FROM noted, stepadv_internal.changed_since('{over_it}', NULL, j) c;
+	SELECT string_agg(c.what, '; ' ORDER BY c.what) INTO changed FROM noted, stepadv_internal.changed_since('{over_it}', NULL, j) c;
 	SELECT names(j) = names(stepadv_internal.folded_from('{over_it}', NULL)) INTO same_by_names FROM noted;
 	RAISE EXCEPTION 'undone';
 EXCEPTION WHEN raise_exception THEN
@@ -49,18 +50,18 @@ SELECT c.change, a.* FROM unnest(ARRAY[
 	'ALTER VIEW inside RENAME TO inner_view; ALTER TABLE steps RENAME COLUMN x TO reward; ALTER TABLE p1 RENAME TO first_part; ALTER FUNCTION doubled RENAME TO twice'
 	]) WITH ORDINALITY c(change, i) CROSS JOIN LATERAL after(c.change) a ORDER BY c.i;
 -- Noted elsewhere, or nonsense: unknown.
-SELECT n.noted, c AS changed
+SELECT n.noted, c.what AS changed
 FROM unnest(ARRAY[NULL, '7', '{"of": 7}', '[1, {"here": []}, {"here": null}]']::jsonb[]) n(noted), stepadv_internal.changed_since('{over_it}', NULL, n.noted) c;
-SELECT c AS noted_elsewhere FROM noted, LATERAL (SELECT jsonb_agg(e || '{"here": "1"}') FROM jsonb_array_elements(noted.j) e) n(j), stepadv_internal.changed_since('{over_it}', NULL, n.j) c;
+SELECT c.what AS noted_elsewhere FROM noted, LATERAL (SELECT jsonb_agg(e || '{"here": "1"}') FROM jsonb_array_elements(noted.j) e) n(j), stepadv_internal.changed_since('{over_it}', NULL, n.j) c;
 
 -- What is not seen: what functions read.
 CREATE FUNCTION looks_up(i bigint) RETURNS text LANGUAGE sql STABLE AS 'SELECT name FROM ff.names WHERE id = i';
 CREATE FUNCTION looks_up_openly(i bigint) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT n.name FROM names n WHERE n.id = i; END;
 CREATE FUNCTION adds_openly(i bigint) RETURNS bigint LANGUAGE sql STABLE BEGIN ATOMIC SELECT i + 1; END;
 CREATE VIEW looking AS SELECT g, looks_up(id), looks_up_openly(id) AS openly, adds_openly(id) AS added FROM steps;
-SELECT b.kind, b.object::regclass, b.name FROM stepadv_internal.read_below('{looking}') b WHERE b.definition IS NULL ORDER BY 1, 2, 3;
+SELECT b.kind, b.object::regclass, b.name FROM stepadv_internal.read_below('{looking}') b WHERE b.name IS NOT NULL ORDER BY 1, 2, 3;
 CREATE VIEW not_looking AS SELECT count(added) FROM looking;
-SELECT count(*) FROM stepadv_internal.read_below('{not_looking}') b WHERE b.definition IS NULL;
+SELECT count(*) FROM stepadv_internal.read_below('{not_looking}') b WHERE b.name IS NOT NULL;
 
 -- What changes by itself: where it is read.
 CREATE FUNCTION dice() RETURNS integer LANGUAGE sql AS 'SELECT 4';
@@ -121,6 +122,7 @@ ROLLBACK;
 -- What is no list.
 SELECT count(*) FROM stepadv_internal.read_below('{{steps},{names}}');
 SELECT count(*) FROM stepadv_internal.read_below(ARRAY['steps', 4294967295::oid, NULL]::regclass[]);
+SELECT b.kind, b.object::regclass FROM stepadv_internal.below(ARRAY['names', 4294967295::oid, NULL]::regclass[], NULL) b WHERE b.kind <> 'place';
 
 -- Kept groups: what is called fresh, and what refresh does.
 CREATE INDEX ON steps (g);
