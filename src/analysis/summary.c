@@ -8,10 +8,15 @@
  * how far its rollouts meet: distinct states, states visited by two or more
  * rollouts, and the share of steps in such states.  That share also over all
  * rollouts, for whoever looks before anything is judged.
+ *
+ * lonely_steps: those of the other steps, which no other rollout can be compared at.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "arrays.h"
 #include "analysis/summary.h"
@@ -20,6 +25,7 @@
 #include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_summary);
+PG_FUNCTION_INFO_V1(stepadv_lonely_steps);
 
 static const Parameter summary_parameters[] = {SUCCESS_ABOVE_PARAMETER};
 
@@ -78,6 +84,7 @@ typedef struct StateVisits
 	int64		state;
 	uint32		visitor;		/* the first rollout there */
 	uint32		n_steps;		/* in it, until it is shared */
+	int32		least_step_no;
 	bool		shared;
 	char		status;
 } StateVisits;
@@ -93,15 +100,44 @@ typedef struct StateVisits
 #define SH_DEFINE
 #include "hash_table.h"
 
+/* Steps in states that only their own rollout was in, or in none. */
+typedef struct Lonely
+{
+	int64		n;
+	int32		least_step_no;
+} Lonely;
+
+static void
+add_lonely(Lonely *lonely, uint32 n, int32 step_no)
+{
+	lonely->least_step_no = lonely->n == 0 ? step_no : Min(lonely->least_step_no, step_no);
+	lonely->n += n;
+}
+
+static void
+add_unshared(visits_hash *visits, Lonely *lonely)
+{
+	visits_iterator iterator;
+	StateVisits *entry;
+
+	visits_start_iterate(visits, &iterator);
+	while ((entry = visits_iterate(visits, &iterator)) != NULL)
+		if (!entry->shared)
+			add_lonely(lonely, entry->n_steps, entry->least_step_no);
+}
+
 static inline void
-visit_state(visits_hash *visits, int64 state, uint32 rollout, Meeting *meeting)
+visit_state(visits_hash *visits, int64 state, uint32 rollout, int32 step_no, Meeting *meeting)
 {
 	bool		found;
 	StateVisits *entry = visits_insert(visits, state, &found);
 
 	if (!found)
-		*entry = (StateVisits) {.state = state, .visitor = rollout, .status = entry->status};
+		*entry = (StateVisits) {
+			.state = state, .visitor = rollout, .least_step_no = step_no, .status = entry->status
+		};
 	entry->n_steps++;
+	entry->least_step_no = Min(entry->least_step_no, step_no);
 	if (entry->shared)
 		meeting->n_shared_steps++;
 	else if (entry->visitor != rollout)
@@ -112,13 +148,16 @@ visit_state(visits_hash *visits, int64 state, uint32 rollout, Meeting *meeting)
 	}
 }
 
-/* One pass and one table: dashboards ask this of every group.  counts: which rollouts; NULL: all. */
+/*
+ * One pass and one table: dashboards ask this of every group.  counts: which rollouts; NULL: all.
+ * lonely: zeros; NULL: nobody asks.
+ */
 static Meeting
-count_meetings(const GroupColumns *group, const bool *counts)
+count_meetings(const GroupColumns *group, const bool *counts, Lonely *lonely)
 {
 	visits_hash *visits = visits_create(CurrentMemoryContext, 64, NULL);
 	Meeting		meeting = {0};
-	uint32		lonely = 0;		/* steps in states that no other step shares */
+	uint32		stateless = 0;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -126,16 +165,22 @@ count_meetings(const GroupColumns *group, const bool *counts)
 			continue;
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
-			if (step_has_null(group, i, NULL_STATE))
-				lonely++;
+			if (!step_has_null(group, i, NULL_STATE))
+				visit_state(visits, group->state[i], r, group->step_no[i], &meeting);
 			else
-				visit_state(visits, group->state[i], r, &meeting);
+			{
+				stateless++;
+				if (lonely != NULL)
+					add_lonely(lonely, 1, group->step_no[i]);
+			}
 		}
 		meeting.n_steps += group->n_rollout_steps[r];
 		meeting.n_rollouts += group->n_rollout_steps[r] > 0;
 		CHECK_FOR_INTERRUPTS();
 	}
-	meeting.n_states = visits->members + lonely;
+	if (lonely != NULL)
+		add_unshared(visits, lonely);
+	meeting.n_states = visits->members + stateless;
 	meeting.shared_step_share = meeting.n_steps > 0 ? (double) meeting.n_shared_steps / meeting.n_steps : NAN;
 	visits_destroy(visits);
 	return meeting;
@@ -144,8 +189,8 @@ count_meetings(const GroupColumns *group, const bool *counts)
 static void
 summarise_states(const GroupColumns *group, const RolloutFacts *facts, GroupSummary *summary)
 {
-	Meeting		judged = count_meetings(group, facts->judged);
-	Meeting		all = facts->n_judged == group->n_rollouts ? judged : count_meetings(group, NULL);
+	Meeting		judged = count_meetings(group, facts->judged, NULL);
+	Meeting		all = facts->n_judged == group->n_rollouts ? judged : count_meetings(group, NULL, NULL);
 
 	summary->n_judged_steps = judged.n_steps;
 	summary->n_shared_steps = judged.n_shared_steps;
@@ -201,4 +246,35 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 			columns[6].nulls = &yes;
 		RETURN_COLUMNS(columns, 1);
 	}
+}
+
+/*
+ * lonely_steps(rollout_group): an array of two (n_rows, step_no), the first where all
+ * steps are lonely, the second where some are; NULL where none is, and where no rollout
+ * has another to meet.
+ */
+Datum
+stepadv_lonely_steps(PG_FUNCTION_ARGS)
+{
+	Oid			type = get_element_type(get_func_rettype(fcinfo->flinfo->fn_oid));
+	Lonely		lonely = {0};
+	GroupColumns group;
+	int			n = 2;
+	int			lower = 1;
+	Datum		values[2];
+	bool		nulls[2] = {false};
+	Datum		elements[2];
+	TupleDesc	desc;
+
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
+	if (count_meetings(&group, NULL, &lonely).n_rollouts < 2 || lonely.n == 0)
+		PG_RETURN_NULL();
+	desc = lookup_rowtype_tupdesc(type, -1);
+	values[0] = Int64GetDatum(lonely.n);
+	values[1] = Int32GetDatum(lonely.least_step_no);
+	elements[0] = elements[1] = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	ReleaseTupleDesc(desc);
+	nulls[lonely.n == group.n_steps ? 1 : 0] = true;
+	PG_RETURN_DATUM(PointerGetDatum(construct_md_array(elements, nulls, 1, &n, &lower, type, -1, false,
+													   TYPALIGN_DOUBLE)));
 }
