@@ -17,14 +17,6 @@
 #include "arrays.h"
 #include "progress/sparse_sums.h"
 
-#define ST_SORT sort_places
-#define ST_ELEMENT_TYPE int32
-#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
-#define ST_SCOPE static
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
 #define FIRST_ENTRIES 64
 #define FIRST_ADDENDS 8
 /* In entries of the sums; however short they are. */
@@ -130,10 +122,12 @@ require_room(SparseSums *sums)
 	{
 		pfree(sums->sum);
 		pfree(sums->seen);
+		pfree(sums->touched);
 	}
 	sums->room = Min(Max(2 * sums->most_place, 1024), MOST_PLACES) + 1;
 	sums->sum = MemoryContextAllocZero(sums->context, sums->room * sizeof(double));
 	sums->seen = MemoryContextAllocZero(sums->context, (sums->room / WORD_BITS + 1) * sizeof(uint64));
+	sums->touched = MemoryContextAllocZero(sums->context, (sums->room / WORD_BITS / WORD_BITS + 1) * sizeof(uint64));
 }
 
 /* The log by owner, each owner's in the order in which they came: owner i's from (*first)[i] to (*first)[i + 1]. */
@@ -168,58 +162,39 @@ add_up(SparseSums *sums, const SparseSum *addend)
 	for (uint32 i = 0; i < addend->n; i++)
 	{
 		uint32		place = (uint32) addend->place[i];
+		uint32		word = place / WORD_BITS;
 
 		sum[place] += addend->weight[i];
-		seen[place / WORD_BITS] |= UINT64CONST(1) << (place % WORD_BITS);
+		seen[word] |= UINT64CONST(1) << (place % WORD_BITS);
+		sums->touched[word / WORD_BITS] |= UINT64CONST(1) << (word % WORD_BITS);
 	}
 }
 
 /* What was added up becomes the end of entries; places are from least to most. */
 static void
-take_dense(SparseSums *sums, SparseEntries *entries, int32 least, int32 most)
+take_sum(SparseSums *sums, SparseEntries *entries, int32 least, int32 most)
 {
 	uint64		n = entries->n;
 
-	for (int32 w = least / WORD_BITS; w <= most / WORD_BITS; w++)
+	for (int32 t = least / WORD_BITS / WORD_BITS; t <= most / WORD_BITS / WORD_BITS; t++)
 	{
-		for (uint64 bits = sums->seen[w]; bits != 0; bits &= bits - 1)
+		for (uint64 words = sums->touched[t]; words != 0; words &= words - 1)
 		{
-			int32		place = w * WORD_BITS + pg_rightmost_one_pos64(bits);
+			int32		w = t * WORD_BITS + pg_rightmost_one_pos64(words);
 
-			entries->place[n] = place;
-			entries->weight[n++] = sums->sum[place];
-			sums->sum[place] = 0;
+			for (uint64 bits = sums->seen[w]; bits != 0; bits &= bits - 1)
+			{
+				int32		place = w * WORD_BITS + pg_rightmost_one_pos64(bits);
+
+				entries->place[n] = place;
+				entries->weight[n++] = sums->sum[place];
+				sums->sum[place] = 0;
+			}
+			sums->seen[w] = 0;
 		}
-		sums->seen[w] = 0;
+		sums->touched[t] = 0;
 	}
 	entries->n = n;
-}
-
-/* The same where places are few and far between: all of the addends' stand at the end of entries. */
-static void
-take_scattered(SparseSums *sums, SparseEntries *entries, uint64 n)
-{
-	int32	   *place = entries->place + entries->n;
-	uint64		kept = 0;
-
-	for (uint64 i = 0; i < n; i++)
-	{
-		uint64	   *seen = &sums->seen[place[i] / WORD_BITS];
-		uint64		bit = UINT64CONST(1) << (place[i] % WORD_BITS);
-
-		if ((*seen & bit) != 0)
-		{
-			*seen &= ~bit;
-			place[kept++] = place[i];
-		}
-	}
-	sort_places(place, kept);
-	for (uint64 i = 0; i < kept; i++)
-	{
-		entries->weight[entries->n + i] = sums->sum[place[i]];
-		sums->sum[place[i]] = 0;
-	}
-	entries->n += kept;
 }
 
 /* The sum of an owner's addends at the end of entries, which has room for all of them. */
@@ -228,7 +203,6 @@ sum_owner(SparseSums *sums, SparseEntries *entries, const SparseSum *before, con
 {
 	int32		least = PG_INT32_MAX;
 	int32		most = 0;
-	uint64		n = 0;
 
 	for (int64 r = -1; r < (int64) n_runs; r++)
 	{
@@ -248,28 +222,11 @@ sum_owner(SparseSums *sums, SparseEntries *entries, const SparseSum *before, con
 			continue;
 		least = Min(least, addend.place[0]);
 		most = Max(most, addend.place[addend.n - 1]);
-		n += addend.n;
 		add_up(sums, &addend);
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (n == 0)
-		return;
-	if ((uint64) (most - least) / WORD_BITS <= 4 * n)
-	{
-		take_dense(sums, entries, least, most);
-		return;
-	}
-	n = 0;
-	/* An owner of which nothing was known has no array either. */
-	if (before->n > 0)
-		memcpy(entries->place + entries->n, before->place, before->n * sizeof(int32));
-	n += before->n;
-	for (uint64 r = 0; r < n_runs; r++)
-	{
-		memcpy(entries->place + entries->n + n, sums->log.place + runs[r].first, runs[r].n * sizeof(int32));
-		n += runs[r].n;
-	}
-	take_scattered(sums, entries, n);
+	if (most > 0)
+		take_sum(sums, entries, least, most);
 }
 
 void

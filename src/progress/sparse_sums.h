@@ -51,7 +51,8 @@ typedef struct SparseSums
 	int32		most_place;		/* that was added */
 	int32		room;			/* 0: none yet */
 	double	   *sum;
-	uint64	   *seen;			/* a bit each */
+	uint64	   *seen;			/* a bit each, */
+	uint64	   *touched;		/* and a bit for each word of these */
 } SparseSums;
 
 extern void sparse_sums_init(SparseSums *sums, MemoryContext context);
