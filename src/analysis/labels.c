@@ -28,7 +28,6 @@ typedef struct LabelsHead
 	int64		n_categories;
 } LabelsHead;
 
-/* Categories as they come: most groups have few, for which a look at each is quickest. */
 #define FEW_CATEGORIES 8
 
 typedef struct LabelsState
@@ -37,7 +36,7 @@ typedef struct LabelsState
 	Labels		labels;
 	int64		room;
 	uint32		room_for_categories;
-	ids_hash   *seen;			/* by the hash of their bytes; NULL: they are few */
+	ids_hash   *seen;			/* by the hash of their bytes */
 } LabelsState;
 
 /* ----------
@@ -56,14 +55,9 @@ begin_labels(MemoryContext context)
 	state->labels.labels = palloc(sizeof(Label) * state->room);
 	state->room_for_categories = FEW_CATEGORIES;
 	state->labels.categories = palloc(sizeof(Category) * state->room_for_categories);
+	state->seen = ids_create(context, FEW_CATEGORIES, NULL);
 	MemoryContextSwitchTo(old);
 	return state;
-}
-
-static bool
-is_category(const Category *category, const char *bytes, size_t length)
-{
-	return category->length == length && memcmp(category->bytes, bytes, length) == 0;
 }
 
 static uint32
@@ -86,39 +80,13 @@ add_category(LabelsState *state, const char *bytes, size_t length)
 	return labels->n_categories;
 }
 
-static void
-see_categories(LabelsState *state)
-{
-	state->seen = ids_create(state->context, 4 * FEW_CATEGORIES, NULL);
-	for (uint32 c = 0; c < state->labels.n_categories; c++)
-	{
-		const Category *category = &state->labels.categories[c];
-		bool		found;
-
-		ids_insert(state->seen, hash_bytes_64(category->bytes, category->length), &found)->number = c + 1;
-	}
-}
-
 /* The number of a category; from 1. */
 static uint32
 number_category(LabelsState *state, const char *bytes, size_t length)
 {
-	Labels	   *labels = &state->labels;
-	IdEntry    *seen;
 	bool		found;
+	IdEntry    *seen = ids_insert(state->seen, hash_bytes_64(bytes, length), &found);
 
-	if (labels->n_categories <= FEW_CATEGORIES)
-	{
-		for (uint32 c = 0; c < labels->n_categories; c++)
-		{
-			if (is_category(&labels->categories[c], bytes, length))
-				return c + 1;
-		}
-		return add_category(state, bytes, length);
-	}
-	if (state->seen == NULL)
-		see_categories(state);
-	seen = ids_insert(state->seen, hash_bytes_64(bytes, length), &found);
 	if (!found)
 		seen->number = add_category(state, bytes, length);
 	return seen->number;
