@@ -1,5 +1,5 @@
--- Where it is decided, and the graph in one row: src/analysis/decisions.c, failures.c,
--- action_values.c, graph_summary.c
+-- Where it is decided: src/analysis/decisions.c, failures.c,
+-- action_values.c
 -- prior and baseline may be NULL (their default), so two of these are not STRICT: a NULL group gives no rows.
 
 CREATE FUNCTION stepadv.decision_points(rollouts stepadv.rollout_group, method text DEFAULT 'batch_td',
@@ -31,16 +31,3 @@ COMMENT ON FUNCTION stepadv.failure_points(stepadv.rollout_group, text, float8, 
 'a row per judged rollout that failed: distance from its start to the goal; last_chance, the last step from a state '
 'that a success visited; dead_end, the first step after which no path leads to the goal; drop, the step with the '
 'largest value_drop, by V of method (''batch_td'', ''rtmc''); NULL: none';
-
-CREATE FUNCTION stepadv.graph_summary(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0,
-	max_bins integer DEFAULT 50)
-RETURNS TABLE (n_rollouts integer, n_successes integer, n_steps integer, n_states integer, singleton_share float8,
-	one_rollout_share float8,
-			   dead_end_share float8, unreached_share float8, nonzero_share float8, farthest float8,
-			   distance_histogram integer[], rollouts_by_depth integer[], visits_by_depth float8[])
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2500 ROWS 1 SUPPORT stepadv_internal.row_support
-AS 'MODULE_PATHNAME', 'stepadv_graph_summary';
-COMMENT ON FUNCTION stepadv.graph_summary(stepadv.rollout_group, float8, integer) IS
-'one row about the state graph of the judged rollouts of a group: rollouts, successes, steps, states, shares of '
-'states seen once, by one rollout, without a path to the goal, or not by a success; nonzero_share of graphgpo''s '
-'steps; farthest; counts by distance and by depth up to max_bins';

@@ -8,8 +8,8 @@
 
 #include "arrays.h"
 #include "estimators/normalise.h"
-#include "analysis/graph_table.h"
 #include "analysis/identity_fields.h"
+#include "estimators/graph.h"
 #include "estimators/graphgpo.h"
 #include "group/facts.h"
 #include "parameters.h"
@@ -24,7 +24,15 @@ PG_FUNCTION_INFO_V1(stepadv_contribution);
  * ----------
  */
 
-void
+/* By node. */
+typedef struct GraphNodes
+{
+	uint32	   *visits;			/* times a rollout was in it */
+	uint32	   *rollouts;		/* rollouts that were */
+	bool	   *is_start;		/* some rollout began in it */
+} GraphNodes;
+
+static void
 graph_nodes_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph, GraphNodes *nodes)
 {
 	uint32		n = graph->n_nodes;

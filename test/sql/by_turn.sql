@@ -133,7 +133,7 @@ END $$;
 SELECT call, sum(answers) AS answers, sum(differ) AS differ, bool_and(other_than_by_call) AS other_than_by_call FROM unnest(ARRAY[
 	'steps($)', 'rollouts($)', 'rollouts($, 1)', 'group_summary($)', 'rtmc_tree($)', 'rtmc_tree($, visit => ''every'', gamma => 0.5)',
 	'graph_nodes($)', 'graph_edges($)', 'contribution($)', 'contribution_summary($)',
-	'decision_points($)', 'decision_points($, ''rtmc'', gamma => 0.5)', 'failure_points($)', 'graph_summary($)']) WITH ORDINALITY u(call, i),
+	'decision_points($)', 'decision_points($, ''rtmc'', gamma => 0.5)', 'failure_points($)']) WITH ORDINALITY u(call, i),
 	compare_rows(call) GROUP BY i, call ORDER BY i;
 
 -- The action of a turn: of one call its own; of more, equal where the hand's is

@@ -80,7 +80,7 @@ SELECT rollout_id, drop_step_no, value_drop::numeric(12, 9) FROM (SELECT rollout
 SELECT f.* FROM failure_points(walks('ab, ac')) f;
 SELECT count(*) FROM failure_points(walks('ab!, ac!'));
 SELECT (SELECT count(*) FROM failure_points(g)), (SELECT count(*) FROM decision_points(g)), (SELECT count(*) FROM loops(g)) FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) AS g FROM generate_series(1, 2) i) x;
-SELECT (SELECT count(*) FROM failure_points(NULL)), (SELECT count(*) FROM decision_points(NULL)), (SELECT count(*) FROM loops(NULL)), (SELECT count(*) FROM graph_summary(NULL));
+SELECT (SELECT count(*) FROM failure_points(NULL)), (SELECT count(*) FROM decision_points(NULL)), (SELECT count(*) FROM loops(NULL));
 SELECT f.* FROM (SELECT rollout_agg(1, 1, NULL, NULL, NULL, 0, false) AS g) x, failure_points(g) f;
 
 -- In plain SQL: the first step that graphgpo knows a distance before, and none after (but for one that cut the rollout off and led nowhere known); what
@@ -144,29 +144,6 @@ SET statement_timeout = '60s';
 SELECT count(*), count(cycle_length), max(n_before) FROM (SELECT rollout_agg(t, 1, t, t % 8, t % 8, 0) AS g FROM generate_series(1, 300000) t) x, loops(g);
 RESET statement_timeout;
 
--- ---- graph_summary
-
-SELECT s.* FROM graph_summary(walks('ab!, abac, c, aa, a', 5)) s;
-SELECT s.* FROM graph_summary(walks('abcde!'), max_bins => 2) s;
-SELECT s.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) AS g FROM generate_series(1, 2) i) x, graph_summary(g) s;
--- In plain SQL, by graph_nodes and graphgpo.
-SELECT count(*) AS groups, count(*) FILTER (WHERE s.n_states <> p.n OR differ(s.singleton_share, p.singletons) OR differ(s.one_rollout_share, p.of_one) OR differ(s.dead_end_share, p.dead_ends) OR differ(s.farthest, p.farthest)
-		OR s.distance_histogram <> p.histogram) AS states_off,
-	count(*) FILTER (WHERE s.n_steps <> q.n_steps OR differ(s.nonzero_share, q.nonzero) OR s.rollouts_by_depth <> q.rollouts OR EXISTS (SELECT FROM unnest(s.visits_by_depth, q.visits) v(x, y) WHERE differ(x, y))) AS steps_off,
-	count(*) FILTER (WHERE differ(s.unreached_share, u.unreached)) AS unreached_off, bool_or(s.unreached_share > s.dead_end_share) AS more_unreached, bool_or(s.nonzero_share > 0.3) AS nonzero,
-	count(*) FILTER (WHERE s.n_rollouts <> w.judged OR s.n_successes <> w.successes) AS rollouts_off
-FROM folded, graph_summary(g) s,
-	LATERAL (SELECT count(*) AS n, avg((visits = 1)::integer)::float8 AS singletons, avg((rollouts = 1)::integer)::float8 AS of_one, avg(dead_end::integer)::float8 AS dead_ends, max(distance) AS farthest,
-		coalesce((SELECT array_agg((SELECT count(*) FROM graph_nodes(g) n WHERE NOT n.is_goal AND n.distance > d - 1 AND n.distance <= d)::integer ORDER BY d) FROM generate_series(1, ceil(max(distance))::integer) d), '{}') AS histogram
-		FROM graph_nodes(g) WHERE NOT is_goal) p,
-	LATERAL (SELECT sum(n)::integer AS n_steps, sum(nonzero) / sum(n)::float8 AS nonzero, array_agg(n::integer ORDER BY rank) AS rollouts, array_agg(visits ORDER BY rank) AS visits FROM (
-		SELECT rank, count(*) AS n, sum(nonzero) AS nonzero, avg(visits)::float8 AS visits FROM (
-			SELECT (a.graph_advantage <> 0)::integer AS nonzero, row_number() OVER (PARTITION BY a.rollout_id ORDER BY a.step_no) AS rank, coalesce(v.visits, 1) AS visits
-			FROM graphgpo(g) a JOIN known k ON k.id = a.step_id LEFT JOIN graph_nodes(g) v ON v.state = k.s AND NOT v.is_goal WHERE a.advantage IS NOT NULL AND k.n = folded.n) r GROUP BY rank) d) q,
-	LATERAL (SELECT 1 - count(*) FILTER (WHERE n.visited) / count(*)::float8 AS unreached FROM (
-		SELECT EXISTS (SELECT FROM known k WHERE k.n = folded.n AND k.success AND k.reward IS NOT NULL AND (k.s = x.state OR x.state IS NULL AND k.id = x.step_id)) AS visited FROM graph_nodes(g) x WHERE NOT x.is_goal) n) u,
-	LATERAL (SELECT count(*) FILTER (WHERE judged) AS judged, count(*) FILTER (WHERE judged AND success AND n_steps > 0) AS successes FROM rollouts(g)) w;
-
 -- ---- Refusals, and of forgiving groups none
 
 SELECT * FROM decision_points((SELECT g FROM hand), 'grpo');
@@ -175,12 +152,9 @@ SELECT * FROM failure_points((SELECT g FROM hand), prior => -1);
 SELECT * FROM failure_points((SELECT g FROM hand), method => NULL);
 SELECT * FROM loops((SELECT g FROM hand), 'both');
 SELECT * FROM loops((SELECT g FROM hand), max_cycle => 1001);
-SELECT * FROM graph_summary((SELECT g FROM hand), max_bins => 0);
 CREATE VIEW costly AS SELECT rollout_agg(i, i, 1, 1, i, 0, i = 1, NULL, NULL, NULL, i - 1) AS strict, stepadv_internal.forgiving_rollout_agg(i, i, 1, 1::bigint, i::bigint, 0::float8, i = 1, NULL::bigint, NULL::float8, NULL::float8, (i - 1)::float8, NULL, NULL, NULL, NULL, NULL, NULL) AS forgiving FROM generate_series(1, 3) i;
 SELECT f.* FROM costly, failure_points(strict) f;
-SELECT s.* FROM costly, graph_summary(strict) s;
 SELECT f.* FROM costly, failure_points(forgiving) f;
-SELECT s.* FROM costly, graph_summary(forgiving) s;
 CREATE VIEW huge AS SELECT rollout_agg(i, i, 1, 1, i, 1e308) AS strict, stepadv_internal.forgiving_rollout_agg(i, i, 1, 1::bigint, i::bigint, 1e308::float8, NULL) AS forgiving FROM generate_series(1, 3) i;
 SELECT d.* FROM huge, decision_points(strict) d;
 SELECT d.* FROM huge, decision_points(forgiving, 'rtmc') d;

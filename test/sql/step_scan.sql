@@ -125,7 +125,6 @@ CREATE TABLE scan_named AS SELECT g, repeat('name ', g) || g AS name, CASE WHEN 
 ANALYZE scan_named;
 EXPLAIN (costs off) SELECT name, a.advantage FROM scan_named, grpo(rollouts) a WHERE a.step_no < g;
 SELECT pg_temp.by_both_scans('SELECT third, name, a.advantage, name FROM scan_named, grpo(rollouts) a');
-SELECT pg_temp.by_both_scans('SELECT name, a.* FROM scan_named, graph_summary(rollouts) a');
 SELECT pg_temp.by_both_scans('SELECT name || a.step_no, third + a.step_id, a.advantage FROM scan_named, grpo(rollouts) a WHERE a.step_no < g AND (third IS NULL OR a.advantage IS NOT NULL) AND g > 2');
 SELECT pg_temp.by_both_scans('SELECT n, n.name, a.step_id FROM scan_named n, grpo(rollouts) a WHERE a.step_no % 3 = 0');
 SELECT pg_temp.by_both_scans('SELECT third FROM scan_named, grpo(rollouts) a WHERE third > 30');
