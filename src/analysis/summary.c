@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
