@@ -3,7 +3,7 @@
 -- a view knows its columns by number, what a column means follows every rename.
 --
 --	<prefix>_rows				what is folded: a row per step, or rollout, of the source
---	<prefix>_rows_with_states	the same with states made of tool calls or of embeddings
+--	<prefix>_rows_with_states	the same with states made of tool calls
 --	<prefix>_shown_steps		what is shown beside a step
 --	<prefix>_shown_rollouts		of a table of rollouts: what is shown beside a rollout, and its task, run, policy
 --								version and step, start and dimensions
@@ -28,7 +28,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT string_agg(format('s.%I AS %I', c.name, CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards',
-			'embedding', 'truncated', 'rollout_policy_step', 'coarse_state', 'logp')
+			'truncated', 'rollout_policy_step', 'coarse_state', 'logp')
 			OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
 			THEN 'base_' ELSE '' END || c.name), ', ' ORDER BY c.i)
 	FROM unnest((g).group_by) WITH ORDINALITY c(name, i)
@@ -174,9 +174,6 @@ BEGIN
 	items := items || coalesce(', ' || k.raw_rollout || ' AS raw_rollout_id', '');
 	IF (g).states = 'signature' THEN
 		items := items || format(', %s AS action_signature', signature);
-	ELSIF (g).states = 'embedding' THEN
-		items := items || format(', %s AS embedding', stepadv_internal.role_column('embedding'::text, (g).source,
-			(g).roles ->> 'state', 's'::text));
 	END IF;
 	SELECT items || coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.serves_as, (g).source,
 		r.name, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.i), '') INTO items
@@ -188,9 +185,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.rows_query(stepadv_internal.given) IS
 'part of attach: the query of <prefix>_rows, a row per row of the source that has a group';
 
--- Options of states, checked: a number between two others, or what there is without.
-CREATE FUNCTION stepadv_internal.states_option(options jsonb, name text, lowest float8, highest float8,
-	otherwise float8) RETURNS float8
+-- The option k of states, checked.
+CREATE FUNCTION stepadv_internal.history_length(options jsonb) RETURNS integer
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -198,26 +194,24 @@ DECLARE
 	settings CONSTANT jsonb := CASE WHEN jsonb_typeof(options -> 'states') = 'object' THEN options -> 'states'
 		ELSE '{}' END;
 BEGIN
-	IF settings - states_option.name <> '{}' THEN
-		RAISE EXCEPTION 'states has no parameter "%"', (SELECT min(o)
-			FROM jsonb_object_keys(settings - states_option.name) o)
+	IF settings - 'k'::text <> '{}' THEN
+		RAISE EXCEPTION 'states has no parameter "%"', (SELECT min(o) FROM jsonb_object_keys(settings - 'k'::text) o)
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Its parameters: k, the length of the history of ''history_last'' and ''observation_last''; '
-					'threshold, the likeness of an ''embedding'' to that of its cluster.';
-	ELSIF settings ? states_option.name AND (jsonb_typeof(settings -> states_option.name) = 'number'
-		AND (settings ->> states_option.name)::numeric BETWEEN lowest::numeric AND highest::numeric) IS NOT TRUE THEN
-		RAISE EXCEPTION '% must be a number between % and %, not %', states_option.name, lowest, highest,
-			settings -> states_option.name USING ERRCODE = 'invalid_parameter_value';
+				HINT = 'Its parameter is k, the length of the history of ''history_last'' and ''observation_last''.';
+	ELSIF settings ? 'k' AND (jsonb_typeof(settings -> 'k') = 'number'
+		AND (settings ->> 'k')::numeric BETWEEN 1 AND 1000) IS NOT TRUE THEN
+		RAISE EXCEPTION 'k must be a number between 1 and 1000, not %', settings -> 'k'
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	-- A length is one of steps.
-	IF states_option.name = 'k' AND (settings ->> 'k')::numeric % 1 <> 0 THEN
+	IF (settings ->> 'k')::numeric % 1 <> 0 THEN
 		RAISE EXCEPTION 'k must be an integer, not %', settings -> 'k' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	RETURN coalesce((settings ->> states_option.name)::float8, otherwise);
+	RETURN coalesce((settings ->> 'k')::integer, 2);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.states_option(jsonb, text, float8, float8, float8) IS
-'part of attach: one of the options of states, checked';
+COMMENT ON FUNCTION stepadv_internal.history_length(jsonb) IS
+'part of attach: how many steps the states ''history_last'' and ''observation_last'' go back';
 
 -- The group's columns come first in the window, so that a condition on them goes
 -- below it.  The signature comes last in its order, not to order, but because
@@ -247,36 +241,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.states_query(stepadv_internal.given, regclass) IS
 'part of attach: the query of <prefix>_rows_with_states, the rows with states made of their tool calls';
-
--- Clusters of the embeddings of a group.  Which are found first decides, so the
--- window has an order that no order of the rows changes: by rollout and step, and
--- of what ought not to be there twice, by what is in it.  What no cosine can be
--- taken of has no state, and embeddings of other lengths, as those of another
--- model are, meet none of these: neither is an error for the whole group.
-CREATE FUNCTION stepadv_internal.clusters_query(g stepadv_internal.given, rows_view regclass) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('SELECT %1$s, ((pg_catalog.cardinality(x.embedding)::bigint OPERATOR(pg_catalog.-) 1) '
-		'OPERATOR(pg_catalog.<<) 40)'
-			' OPERATOR(pg_catalog.+) stepadv.state_cluster(x.embedding::real[], %2$L::float8) OVER (PARTITION BY '
-				'%3$s, pg_catalog.cardinality(x.embedding)'
-			' ORDER BY x.rollout_id, x.step_no, x.step_id, x.embedding) AS state'
-			' FROM (SELECT %4$s, CASE WHEN y.step_no IS NOT NULL AND pg_catalog.array_ndims(y.embedding) = 1 AND '
-				'pg_catalog.array_position(y.embedding, NULL) IS NULL'
-			' AND ''{NaN,Infinity,-Infinity}''::real[] OPERATOR(pg_catalog.&&) y.embedding IS FALSE THEN y.embedding '
-				'END AS embedding FROM %5$s y) x',
-		string_agg(format('x.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attname <> 'embedding'),
-		stepadv_internal.states_option((g).options, 'threshold'::text, -1::float8, 1::float8, 0.95::float8),
-		string_agg(format('x.%I', a.attname), ', ' ORDER BY a.attnum) FILTER
-			(WHERE a.attnum <= cardinality((g).group_by)),
-		string_agg(format('y.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attname <> 'embedding'),
-		stepadv_internal.relation_name(rows_view))
-	FROM pg_attribute a
-	WHERE a.attrelid = rows_view AND a.attnum > 0
-$$;
-COMMENT ON FUNCTION stepadv_internal.clusters_query(stepadv_internal.given, regclass) IS
-'part of attach: the query of <prefix>_rows_with_states, the rows with clusters of their embeddings as states';
 
 -- The user's own columns of a relation that is shown, under their own names.
 CREATE FUNCTION stepadv_internal.shown_items(g stepadv_internal.given, relation regclass, but text[]) RETURNS text

@@ -36,7 +36,7 @@ COMMENT ON TYPE stepadv.attachment IS
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
 COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
 COMMENT ON COLUMN stepadv.attachment.stated IS
-'adapter view: the same with states made of tool calls or embeddings; NULL: they are not';
+'adapter view: the same with states made of tool calls; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
 COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS
 'adapter view: what is shown beside a rollout, and its task, run, policy version and step, start and dimensions, from '

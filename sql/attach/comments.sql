@@ -207,7 +207,6 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('rows', 'rollout_policy_step', 'policy step of the policy that acted'),
 	('rows', 'raw_rollout_id', 'id of the rollout in the source'),
 	('rows', 'action_signature', 'signature of the tool call'),
-	('rows', 'embedding', 'embedding from which states are made'),
 	('rows', 'step_id', 'the step, as a bigint: an integer as it is, else a hash'),
 	('rows', 'rollout_id', 'the rollout, as a bigint: an integer as it is, else a hash'),
 	('advantage_over_time', 'method', 'method; those with a history are excluded, as they depend on other groups'),

@@ -110,7 +110,7 @@ AS $$
 DECLARE
 	r CONSTANT jsonb := g.roles;
 	known_states CONSTANT text[] :=
-		'{observation,observation_last,history,history_set,history_last,root,signature,embedding,auto}';
+		'{observation,observation_last,history,history_set,history_last,root,signature,auto}';
 	needs text;
 BEGIN
 	IF g.source IS NULL THEN
@@ -161,18 +161,13 @@ BEGIN
 		RAISE EXCEPTION 'started_at must be given' USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'How long a rollout took needs both started_at and ended_at.';
 	END IF;
-	needs := CASE WHEN (g.states LIKE 'observation%' OR g.states = 'embedding') AND NOT r ? 'state'
-		THEN 'a column given as state'
+	needs := CASE WHEN g.states LIKE 'observation%' AND NOT r ? 'state' THEN 'a column given as state'
 		WHEN g.states = 'signature' AND NOT r ? 'tool' THEN 'a column given as tool'
 		WHEN (g.states LIKE 'history%' OR g.states = 'auto') AND NOT r ?| '{action,tool}'
 			THEN 'a column given as action or as tool'
 		WHEN g.states = 'auto' AND NOT r ? 'reward' THEN 'a column given as reward' END;
 	IF needs IS NOT NULL THEN
 		RAISE EXCEPTION 'states % need %', quote_literal(g.states), needs USING ERRCODE = 'null_value_not_allowed';
-	ELSIF g.states = 'embedding' AND r ? 'next_state' THEN
-		RAISE EXCEPTION 'next_state cannot be given with states ''embedding''' USING ERRCODE = 'feature_not_supported',
-			HINT = 'A step leads to the state of the rollout''s next step; only where the last one leads is not known '
-				'then.';
 	END IF;
 END
 $$;
@@ -275,7 +270,7 @@ BEGIN
 			HINT = 'It says the log-probability of the action that the step took.';
 	END IF;
 	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[]
-		|| CASE WHEN (a).states LIKE '%\_last' OR (a).states = 'embedding' THEN '{states}' ELSE '{}' END::text[]
+		|| CASE WHEN (a).states LIKE '%\_last' THEN '{states}' ELSE '{}' END::text[]
 		|| ARRAY(SELECT m.method FROM unnest(methods) m WHERE m.instance IS NULL)
 		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.suffix <> 'values' ORDER BY v.place);
 	PERFORM stepadv_internal.view_options(a, v.suffix) FROM stepadv_internal.combined_views v

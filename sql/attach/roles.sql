@@ -102,7 +102,6 @@ INSERT INTO stepadv_internal.roles VALUES
 	('policy_step', 31, 'rollouts', 'ordinal',
 		'policy_step must be an integer, such as the number of the training step.'),
 	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
-	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].'),
 	('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
 	('truncated', 35, 'source', 'truth',
 		'truncated must be boolean; attach a view that says when a rollout was cut off.'),
@@ -244,7 +243,7 @@ DECLARE
 BEGIN
 	SELECT * INTO STRICT r FROM stepadv_internal.roles o WHERE o.role = role_column.role;
 	IF declared IS NULL AND r.role = 'state' AND role_column.name IN ('history', 'history_set', 'history_last',
-		'observation_last', 'root', 'signature', 'embedding') THEN
+		'observation_last', 'root', 'signature') THEN
 		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role,
 			stepadv_internal.relation_name(relation)
 			USING ERRCODE = 'undefined_column', HINT = format('To have states made, write states => %L.',

@@ -286,7 +286,7 @@ AS $$
 BEGIN
 	RETURN (
 		SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode,
-			stepadv_internal.states_option((a).options, 'k'::text, 1::float8, 1000::float8, 2::float8)::integer)
+			stepadv_internal.history_length((a).options))
 		FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'),
 			('observation_last', 'last_observations')) m(states, mode)
 		WHERE m.states = (a).states);

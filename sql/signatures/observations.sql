@@ -27,20 +27,11 @@ COMMENT ON FUNCTION stepadv.text_similarity(text, text) IS
 'similarity of two texts by characters, 0 to 1: 2 * matching / (length(a) + length(b)), as SequenceMatcher(None, a, '
 'b).ratio() of Python''s difflib (not symmetric); 1 for two empty texts; NULL for NULL';
 
-CREATE FUNCTION stepadv.state_cluster(embedding real[], threshold float8 DEFAULT 0.95)
-RETURNS bigint
-LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 1000
-AS 'MODULE_PATHNAME', 'stepadv_state_cluster_embedding';
-
 CREATE FUNCTION stepadv.state_cluster(observation text, threshold float8 DEFAULT 0.95)
 RETURNS bigint
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 10000
 AS 'MODULE_PATHNAME', 'stepadv_state_cluster_text';
 
-COMMENT ON FUNCTION stepadv.state_cluster(real[], float8) IS
-'window function: number (from 1) of the embedding''s cluster in the partition; in the window''s order each row '
-'joins the first cluster whose first member has a cosine of at least threshold (-1 to 1), or begins one; the '
-'vector 0 is similar to itself only; NULL for NULL';
 COMMENT ON FUNCTION stepadv.state_cluster(text, float8) IS
 'window function: number (from 1) of the text''s cluster in the partition; in the window''s order each row joins '
 'the first cluster for whose first member text_similarity(text, member) is at least threshold (0 to 1), or '

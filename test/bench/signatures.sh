@@ -73,27 +73,3 @@ for n in $least $((groups * 5 / 2)) $((groups * 25)); do
 	row "$n steps" "state_$n" "$(each "state_$n" "$n") ns a step$growth"
 done
 query 'DROP TABLE acts, calls, command_kinds' >/dev/null
-
-# ---------- clusters: random directions are all apart, so each is compared with
-# every one before.  At 0.95 the bound decides after the first 128 numbers, at
-# 0.15 nothing does before the last 128.
-n=$((groups / 8))
-[ "$n" -ge 1000 ] || n=1000
-query "SELECT setseed(0.5); CREATE UNLOGGED TABLE embeddings AS
-	SELECT i, ARRAY(SELECT (random() - 0.5)::real FROM generate_series(1, 768) WHERE i > 0) AS e FROM generate_series(1, $n) i" >/dev/null
-query 'VACUUM ANALYZE embeddings' >/dev/null
-compile signatures/read
-clusters() { printf 'SELECT max(c) FROM (SELECT stepadv.state_cluster(e, %s) OVER (ORDER BY i) AS c FROM embeddings) x' "$1"; }
-measure cluster_scan 3 'SELECT sum(cardinality(e)) FROM (SELECT e, row_number() OVER (ORDER BY i) FROM embeddings) x' "$one_process"
-measure cluster_95 3 "$(clusters 0.95)" "$one_process"
-measure cluster_full 3 "$(clusters 0.15)" "$one_process"
-query 'DROP TABLE embeddings' >/dev/null
-# Half of n^2 comparisons, as many bytes as reading all n/2 times.
-measure_program reading read $((n * 768 * 4)) $((n / 2)) 3
-bytes=$((n * (n - 1) / 2 * 768 * 4))
-heading "**Clusters**, $n embeddings of 768 floats in one partition, all apart:"
-row 'sorting and reading the rows' cluster_scan
-row "\`state_cluster(e, 0.95)\`, ${results[cluster_95]} clusters" cluster_95 'the bound decides after a sixth of each'
-row "\`state_cluster(e, 0.15)\`, ${results[cluster_full]} clusters" cluster_full \
-	"dot products read $(gb_s cluster_full "$bytes"), $(quotient cluster_full reading) x bare reading"
-row "C: bare reading of as many bytes, $((n * 768 * 4 / 1048576)) MB again and again" reading "$(gb_s reading "$bytes"); a core's L2: $(($(getconf LEVEL2_CACHE_SIZE 2>/dev/null || echo 0) / 1024)) kB"

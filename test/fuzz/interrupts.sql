@@ -148,7 +148,6 @@ FROM (VALUES ('best_at_k(array_agg(reward), 4)', NULL), ('maj_at_k(array_agg((st
 	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1)', 'many'),
 	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1, ''logistic'')', 'many'),
 	('validation_bonus(''test@f'' || state % 1000, 0.1, true) OVER w', 'many WINDOW w AS (PARTITION BY 1 ORDER BY step_id)'),
-	('state_cluster(ARRAY[state % 1000, n, 1]::real[], 0.9) OVER w', 'many WINDOW w AS (PARTITION BY 1 ORDER BY step_id)'),
 	('state_cluster(''observation '' || state, 0.9) OVER w', 'many WINDOW w AS (PARTITION BY 1 ORDER BY step_id)'),
 	('state_cluster([text] || state, 0.9) OVER w', '(SELECT * FROM many LIMIT 4) many WINDOW w AS (PARTITION BY 1 ORDER BY step_id)')
 	) q (call, rows);

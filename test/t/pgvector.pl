@@ -35,17 +35,6 @@ foreach my $type ('e', 'h')
 	is($node->safe_psql('postgres', "SELECT count(*), count(*) FILTER (WHERE contribution = stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), x)) FROM ${type}_spa"),
 		'150|150', "and the view _spa over it");
 }
-# So do states: clusters of embeddings, whatever they are stored as.
-foreach my $type ('x', 'e', 'h')
-{
-	$node->safe_psql('postgres', qq{SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', '$type', reward => 'outcome', views => '{all}', prefix => 'states_$type', options => '{"states": {"kind": "embedding", "threshold": 0.9}}')});
-}
-is($node->safe_psql('postgres', "SELECT max(n_states) > 3, max(n_states) < 15 FROM states_x_groups"), 't|t', 'steps with nearly the same vector are in one state');
-foreach my $type ('e', 'h')
-{
-	is($node->safe_psql('postgres', "SELECT count(*), count(*) FILTER (WHERE a.rollouts::text = b.rollouts::text) FROM states_x_values a JOIN states_${type}_values b USING (task)"),
-		'11|11', "$type: states are those of the real[]");
-}
 is($node->safe_psql('postgres', "SELECT count(*) FROM step WHERE stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), e) IS NULL"),
 	'0', 'a vector needs no cast in writing');
 
