@@ -5,7 +5,6 @@
 #ifndef STEPADV_ELIMINATION_H
 #define STEPADV_ELIMINATION_H
 
-#include "estimators/values/component_solver.h"
 #include "estimators/values/growing_lists.h"
 
 #define NOBODY			(-1)
@@ -18,7 +17,7 @@ typedef struct Entry
 } Entry;
 
 /* Numbers within the component are called nodes. */
-struct ComponentSolver
+typedef struct ComponentSolver
 {
 	int32	   *node_of;		/* by unknown; NOBODY outside the component */
 
@@ -47,7 +46,7 @@ struct ComponentSolver
 	ListPool	sources;
 	Size		n_entries;		/* in rows of nodes that are not gone */
 	uint64		work;
-};
+} ComponentSolver;
 
 #define ROW(solver, node)		((Entry *) (solver)->entries.items + (solver)->row[node].start)
 #define COLUMN(solver, node)	((int32 *) (solver)->sources.items + (solver)->column[node].start)
