@@ -43,8 +43,8 @@ BEGIN
 		FROM named n JOIN pg_rewrite r ON n.kind = 'view' AND r.ev_class = n.object
 		UNION ALL
 		SELECT 'function', p.oid, md5(ROW(p.prolang, p.provolatile, p.proisstrict, p.prosecdef, p.prosrc, p.probin,
-				p.proconfig, g.aggtransfn, g.aggfinalfn, g.agginitval)::text || coalesce(pg_get_function_sqlbody(p.oid), '')),
-			NULL
+				p.proconfig, g.aggtransfn, g.aggfinalfn, g.agginitval)::text
+			|| coalesce(pg_get_function_sqlbody(p.oid), '')), NULL
 		FROM named n JOIN pg_proc p ON n.kind = 'function' AND p.oid = n.object
 		LEFT JOIN pg_aggregate g ON g.aggfnoid = p.oid
 		UNION ALL
