@@ -81,10 +81,6 @@ type_of_column(ColumnType type)
 			return FLOAT8OID;
 		case COLUMN_BOOL:
 			return BOOLOID;
-		case COLUMN_INT4_ARRAY:
-			return INT4ARRAYOID;
-		case COLUMN_FLOAT8_ARRAY:
-			return FLOAT8ARRAYOID;
 	}
 	return InvalidOid;			/* keep compiler quiet */
 }

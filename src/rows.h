@@ -14,9 +14,7 @@ typedef enum ColumnType
 	COLUMN_INT8,				/* int64 */
 	COLUMN_INT4,				/* int32 */
 	COLUMN_FLOAT8,				/* double; NaN is NULL */
-	COLUMN_BOOL,				/* bool */
-	COLUMN_INT4_ARRAY,			/* pointers to arrays of these */
-	COLUMN_FLOAT8_ARRAY
+	COLUMN_BOOL					/* bool */
 } ColumnType;
 
 typedef struct ResultColumn
@@ -110,9 +108,6 @@ column_datum(const ResultColumn *column, uint64 row, bool *isnull)
 			if (isnan(((const double *) column->values)[row]))
 				*isnull = true;
 			return Float8GetDatum(((const double *) column->values)[row]);
-		case COLUMN_INT4_ARRAY:
-		case COLUMN_FLOAT8_ARRAY:
-			return PointerGetDatum(((void *const *) column->values)[row]);
 	}
 	return (Datum) 0;			/* keep compiler quiet */
 }

@@ -229,7 +229,7 @@ begin_output(StepScanState *scan)
 
 /*
  * Values are written over those of the row before: the slot has nothing to free, as all
- * are passed by value, or arrays and columns of the outer row that stay where they are until
+ * are passed by value, or columns of the outer row that stay where they are until
  * the functions are called again.
  */
 static TupleTableSlot *
