@@ -30,6 +30,7 @@
 #include "analysis/joined_groups.h"
 #include "arrays.h"
 #include "estimators/values/bellman.h"
+#include "estimators/values/neighbours.h"
 #include "parameters.h"
 #include "rows.h"
 #include "sum.h"
@@ -54,10 +55,8 @@ typedef struct Record
 	Identities	pairs;
 	uint32	   *rollout_of_step;
 	double	   *d;				/* by step */
-	uint32	   *first_of_state; /* the steps of each state, in order */
-	uint32	   *step_of_state;
-	uint32	   *first_of_pair;	/* the first such step of each rollout */
-	uint32	   *step_of_pair;
+	Adjacency	of_state;		/* the steps of each state, in order */
+	Adjacency	of_pair;		/* the first such step of each rollout */
 } Record;
 
 /* One row of the result. */
@@ -102,26 +101,14 @@ leave_out_uniform(JoinedGroups *joined)
 
 /* The steps by identity, each identity's in order: those for which `counts` is not NULL and 0 are left out. */
 static void
-gather_steps(const GroupColumns *group, const Identities *identities, const uint32 *counts, uint32 **first, uint32 **step)
+gather_steps(const GroupColumns *group, const Identities *identities, const uint32 *counts, Adjacency *steps)
 {
-	uint32	   *at;
+	int32	   *step = ALLOCATE_ARRAY(int32, group->n_steps);
 
-	*first = ALLOCATE_ZEROED_ARRAY(uint32, (uint64) identities->n + 1);
-	*step = ALLOCATE_ARRAY(uint32, group->n_steps);
-	at = ALLOCATE_ARRAY(uint32, identities->n);
 	for (uint32 i = 0; i < group->n_steps; i++)
-		if (identities->of_step[i] != NO_IDENTITY && (counts == NULL || counts[i] != 0))
-			(*first)[identities->of_step[i] + 1]++;
-	for (uint32 k = 0; k < identities->n; k++)
-	{
-		CHECK_ONCE_IN_A_WHILE(k);
-		at[k] = (*first)[k];
-		(*first)[k + 1] += (*first)[k];
-	}
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (identities->of_step[i] != NO_IDENTITY && (counts == NULL || counts[i] != 0))
-			(*step)[at[identities->of_step[i]]++] = i;
-	pfree(at);
+		step[i] = counts == NULL || counts[i] != 0 ? (int32) i : NO_IDENTITY;
+	find_neighbours(group, identities->n, identities->of_step, step, NULL, steps);
+	pfree(step);
 }
 
 /* By how much each step came out better than its state is worth. */
@@ -135,18 +122,18 @@ find_surprises(const Record *record, const RolloutFacts *facts, double gamma)
 
 	for (uint32 s = 0; s < record->states.n; s++)
 	{
-		uint32		first = record->first_of_state[s];
-		uint32		end = record->first_of_state[s + 1];
+		uint32		first = record->of_state.first[s];
+		uint32		end = record->of_state.first[s + 1];
 		Sum			sum = {0};
 		double		mean;
 
 		CHECK_ONCE_IN_A_WHILE(s);
 		for (uint32 k = first; k < end; k++)
-			sum_add(&sum, d[record->step_of_state[k]]);
+			sum_add(&sum, d[record->of_state.neighbour[k]]);
 		mean = sum_value(&sum) / (end - first);
 		for (uint32 k = first; k < end; k++)
 		{
-			uint32		i = record->step_of_state[k];
+			uint32		i = record->of_state.neighbour[k];
 
 			d[i] -= mean;
 			if (!isfinite(d[i]))
@@ -168,9 +155,8 @@ make_record(const JoinedGroups *joined, double gamma, Record *record)
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 			record->rollout_of_step[i] = r;
-	gather_steps(group, &record->states, NULL, &record->first_of_state, &record->step_of_state);
-	gather_steps(group, &record->pairs, find_visits(group, &record->pairs, VISIT_FIRST),
-				 &record->first_of_pair, &record->step_of_pair);
+	gather_steps(group, &record->states, NULL, &record->of_state);
+	gather_steps(group, &record->pairs, find_visits(group, &record->pairs, VISIT_FIRST), &record->of_pair);
 	record->d = find_surprises(record, &joined->facts, gamma);
 }
 
@@ -189,11 +175,11 @@ add_steps_after(const Record *record, uint32 pair, PairSums *sums)
 {
 	const GroupColumns *group = record->group;
 
-	for (uint32 k = record->first_of_pair[pair]; k < record->first_of_pair[pair + 1]; k++)
+	for (uint32 k = record->of_pair.first[pair]; k < record->of_pair.first[pair + 1]; k++)
 	{
-		uint32		r = record->rollout_of_step[record->step_of_pair[k]];
+		uint32		r = record->rollout_of_step[record->of_pair.neighbour[k]];
 
-		for (uint32 i = record->step_of_pair[k] + 1; i < group->first_step[r + 1]; i++)
+		for (uint32 i = record->of_pair.neighbour[k] + 1; i < group->first_step[r + 1]; i++)
 		{
 			int32		s = record->states.of_step[i];
 
@@ -210,19 +196,19 @@ add_steps_after(const Record *record, uint32 pair, PairSums *sums)
 static double
 centre(const Record *record, uint32 pair, PairSums *sums)
 {
-	uint32		n_rollouts = record->first_of_pair[pair + 1] - record->first_of_pair[pair];
+	uint32		n_rollouts = record->of_pair.first[pair + 1] - record->of_pair.first[pair];
 	Sum			difference = {0};
 
 	for (uint32 k = 0; k < sums->n_touched; k++)
 	{
 		uint32		s = sums->touched[k];
-		uint32		first = record->first_of_state[s];
-		uint32		n = record->first_of_state[s + 1] - first;
+		uint32		first = record->of_state.first[s];
+		uint32		n = record->of_state.first[s + 1] - first;
 		double		mean = (double) sums->n[s] / n;
 
 		for (uint32 j = first; j < first + n; j++)
 		{
-			uint32		i = record->step_of_state[j];
+			uint32		i = record->of_state.neighbour[j];
 
 			sum_add(&sums->score[record->rollout_of_step[i]], -mean * record->d[i]);
 		}
@@ -245,7 +231,7 @@ look_at_pair(const Record *record, uint32 pair, PairSums *sums, Finding *finding
 
 	add_steps_after(record, pair, sums);
 	finding->pair = pair;
-	finding->n_rollouts = record->first_of_pair[pair + 1] - record->first_of_pair[pair];
+	finding->n_rollouts = record->of_pair.first[pair + 1] - record->of_pair.first[pair];
 	finding->difference = centre(record, pair, sums);
 	for (uint32 r = 0; r < n_rollouts; r++)
 	{
@@ -295,7 +281,7 @@ find_all(const Record *record, int64 min_rollouts, Finding *findings)
 	for (uint32 pair = 0; pair < record->pairs.n; pair++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (record->first_of_pair[pair + 1] - record->first_of_pair[pair] >= min_rollouts &&
+		if (record->of_pair.first[pair + 1] - record->of_pair.first[pair] >= min_rollouts &&
 			look_at_pair(record, pair, &sums, &findings[n]))
 			n++;
 	}
