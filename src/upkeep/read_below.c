@@ -28,6 +28,7 @@
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
@@ -408,34 +409,6 @@ walk_query(Walk *walk, Query *query)
 	return false;
 }
 
-/* CURRENT_TIMESTAMP and its like: who asks and when. */
-static const char *
-value_function_name(const SQLValueFunction *function)
-{
-	switch (function->op)
-	{
-		case SVFOP_CURRENT_ROLE:
-		case SVFOP_CURRENT_USER:
-		case SVFOP_USER:
-			return "CURRENT_USER";
-		case SVFOP_SESSION_USER:
-			return "SESSION_USER";
-		case SVFOP_CURRENT_CATALOG:
-			return NULL;
-		case SVFOP_CURRENT_SCHEMA:
-			return "CURRENT_SCHEMA";
-		case SVFOP_CURRENT_DATE:
-			return "CURRENT_DATE";
-		case SVFOP_CURRENT_TIME:
-		case SVFOP_CURRENT_TIME_N:
-		case SVFOP_LOCALTIME:
-		case SVFOP_LOCALTIME_N:
-			return "CURRENT_TIME";
-		default:
-			return "CURRENT_TIMESTAMP";
-	}
-}
-
 static bool
 walk_node(Node *node, void *context)
 {
@@ -445,8 +418,9 @@ walk_node(Node *node, void *context)
 		return false;
 	if (IsA(node, Query))
 		return walk_query(walk, (Query *) node);
-	if (IsA(node, SQLValueFunction) && value_function_name((SQLValueFunction *) node) != NULL)
-		give(walk, "changing", walk->place, value_function_name((SQLValueFunction *) node));
+	/* CURRENT_TIMESTAMP and its like: who asks and when. */
+	if (IsA(node, SQLValueFunction) && ((SQLValueFunction *) node)->op != SVFOP_CURRENT_CATALOG)
+		give(walk, "changing", walk->place, deparse_expression(node, NIL, false, false));
 	if (IsA(node, XmlExpr))
 		give(walk, "setting", walk->place, "XML");
 	if (IsA(node, CoerceViaIO))
