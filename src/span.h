@@ -83,6 +83,15 @@ span_is_caseless(Span span, const char *lower)
 }
 
 static inline bool
+span_equal_caseless(Span a, Span b)
+{
+	for (int i = 0; i < a.length && a.length == b.length; i++)
+		if (ascii_lower(a.data[i]) != ascii_lower(b.data[i]))
+			return false;
+	return a.length == b.length;
+}
+
+static inline bool
 is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

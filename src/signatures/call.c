@@ -19,16 +19,8 @@ argument_named(const Arguments *arguments, Span name)
 
 	/* The last one counts, as in JSON. */
 	for (i = arguments->n - 1; i >= 0; i--)
-		if (arguments->items[i].name.length == name.length)
-		{
-			int			j;
-
-			for (j = 0; j < name.length; j++)
-				if (ascii_lower(arguments->items[i].name.data[j]) != ascii_lower(name.data[j]))
-					break;
-			if (j == name.length)
-				return arguments->items[i].value;
-		}
+		if (span_equal_caseless(arguments->items[i].name, name))
+			return arguments->items[i].value;
 	return span_none();
 }
 
@@ -285,14 +277,8 @@ find_user_tool(const UserVocabulary *vocabulary, Span tool, const Arguments *arg
 	for (i = 0; vocabulary != NULL && i < vocabulary->n; i++)
 	{
 		const UserEntry *entry = &vocabulary->entries[i];
-		int			j;
 
-		if (entry->tool.length != tool.length)
-			continue;
-		for (j = 0; j < tool.length; j++)
-			if (ascii_lower(entry->tool.data[j]) != ascii_lower(tool.data[j]))
-				break;
-		if (j < tool.length)
+		if (!span_equal_caseless(entry->tool, tool))
 			continue;
 		if (entry->subcommand.length == 0)
 			any = any ? any : entry;

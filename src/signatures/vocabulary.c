@@ -218,19 +218,7 @@ role_names(ArgumentRole role)
 Span
 tool_verb(Span tool)
 {
-	static const struct
-	{
-		const char *tool;		/* lower case */
-		const char *verb;
-	}			verbs[] = {
-		{"delete_file", "rm"},
-	};
-	int			i;
-
-	for (i = 0; i < (int) lengthof(verbs); i++)
-		if (span_is_caseless(tool, verbs[i].tool))
-			return span_of(verbs[i].verb);
-	return span_none();
+	return span_is_caseless(tool, "delete_file") ? span_of("rm") : span_none();
 }
 
 ToolMeaning
