@@ -1,6 +1,6 @@
 /*
  * tables_read.c
- *		tables_read(views, n_keys): lineage.h for SQL.
+ *		tables_read(views, n_keys): column_lineage.h for SQL.
  */
 #include "postgres.h"
 
