@@ -105,7 +105,8 @@ look_group_up(GroupFoldState *fold, const Record *record, bool may_be_new)
 
 	if (entry == NULL || !is_new)
 		return entry ? group_of_entry(fold, entry) : NULL;
-	group = MemoryContextAllocZero(fold->table_memory, offsetof(TableGroup, image) + record->image_size);
+	/* Beside its builder, which comes next: both are wanted together. */
+	group = memset(take_row_memory(&fold->table_rows, offsetof(TableGroup, image) + record->image_size), 0, offsetof(TableGroup, image));
 	group->keys = tuple_hash_first(entry);
 	group->image_size = record->image_size;
 	group->has_nulls = record->kind & RECORD_HAS_NULLS;
