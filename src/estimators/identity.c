@@ -99,17 +99,11 @@ begin_singles(SingleTable *table)
 }
 
 static void
-begin_many_identities(const GroupColumns *group, uint32 expected, IdentityTable *table, Identities *identities)
-{
-	allocate_identities(group, group->n_steps, identities);
-	table->hash = identity_create(CurrentMemoryContext, expected, NULL);
-	memset(table->recent, 0, sizeof(table->recent));
-}
-
-static void
 begin_identities(const GroupColumns *group, IdentityTable *table, Identities *identities)
 {
-	begin_many_identities(group, INITIAL_TABLE_SIZE, table, identities);
+	allocate_identities(group, group->n_steps, identities);
+	table->hash = identity_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	memset(table->recent, 0, sizeof(table->recent));
 }
 
 static inline int32
@@ -408,11 +402,12 @@ number_extensions(const GroupColumns *group, const Identities *shorter, const Id
 void
 number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs, Identities *histories)
 {
-	IdentityTable table;
+	single_hash *table;
 	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
+	uint32		expected = Min(Max(group->n_steps, INITIAL_TABLE_SIZE), MOST_EXPECTED);
 
-	/* Nearly each is a history of its own. */
-	begin_many_identities(group, Min(Max(group->n_steps, INITIAL_TABLE_SIZE), MOST_EXPECTED), &table, histories);
+	table = single_create(CurrentMemoryContext, expected, NULL);
+	allocate_identities(group, group->n_steps, histories);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		uint64		set = 0;
@@ -427,14 +422,15 @@ number_histories(const GroupColumns *group, const Identities *states, const Iden
 				histories->of_step[i] = NO_IDENTITY;
 				continue;
 			}
-			find_identity(&table, states->of_step[i], (int64) set, histories, i);
+			/* Nearly each is a history of its own: what was met last need not be remembered. */
+			histories->of_step[i] = look_single_up(table, hash_int64_onto(states->of_step[i], (int64) set), histories, i);
 			if (last_rollout[pair] == r + 1 || step_has_null(group, i, NULL_ACTION))
 				continue;
 			last_rollout[pair] = r + 1;
 			set += (uint64) hash_int64_onto(pair, 0);
 		}
 	}
-	identity_destroy(table.hash);
+	single_destroy(table);
 	pfree(last_rollout);
 }
 

@@ -61,10 +61,10 @@ add_scaled(double *restrict row, double factor, const double *restrict other, ui
 }
 
 static inline void
-divide_row(double *row, double divisor, uint32 width)
+scale_row(double *row, double factor, uint32 width)
 {
 	for (uint32 i = 0; i < width; i++)
-		row[i] /= divisor;
+		row[i] *= factor;
 }
 
 /* ----------
@@ -123,7 +123,7 @@ solve_block(Block *block)
 		for (uint32 j = 0; j < i; j++)
 			if (from[j] != 0)
 				add_scaled(block->row[i], from[j], block->row[j], block->width);
-		divide_row(block->row[i], weight_before(block, i), block->width);
+		scale_row(block->row[i], 1 / weight_before(block, i), block->width);
 	}
 }
 
@@ -189,6 +189,32 @@ fill_member(const Bordered *bordered, Block *block, uint32 i, uint32 unknown)
 	block->leak[i] = leak;
 }
 
+/* The row of one that leads to no inner unknown that has none yet, but itself. */
+static void
+express_alone(const Bordered *bordered, uint32 unknown)
+{
+	const ValueEquations *equations = bordered->equations;
+	double	   *row = row_of(bordered, unknown);
+	double		diagonal = equations->leak[unknown];
+
+	for (uint32 e = equations->first[unknown]; e < equations->first[unknown + 1]; e++)
+		if ((uint32) equations->target[e] != unknown)
+			diagonal += equations->weight[e];
+	memset(row, 0, bordered->width * sizeof(double));
+	row[bordered->n_border] = equations->leak[unknown] / diagonal;
+	row[bordered->n_border + 1] = equations->constant[unknown] / diagonal;
+	for (uint32 e = equations->first[unknown]; e < equations->first[unknown + 1]; e++)
+	{
+		uint32		target = (uint32) equations->target[e];
+		double		share = equations->weight[e] / diagonal;
+
+		if (target >= bordered->n_inner)
+			row[target - bordered->n_inner] += share;
+		else if (target != unknown)
+			add_scaled(row, share, row_of(bordered, target), bordered->width);
+	}
+}
+
 /* The rows of the inner unknowns. */
 static void
 express_by_border(Bordered *bordered)
@@ -208,6 +234,11 @@ express_by_border(Bordered *bordered)
 
 		CHECK_FOR_INTERRUPTS();
 		block.n = components.first[c + 1] - components.first[c];
+		if (block.n == 1)
+		{
+			express_alone(bordered, (uint32) *member);
+			continue;
+		}
 		for (uint32 i = 0; i < block.n; i++)
 		{
 			bordered->place[member[i]] = (int32) i;
