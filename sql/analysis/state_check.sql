@@ -6,6 +6,6 @@ RETURNS TABLE (state bigint, action bigint, n_rollouts bigint, difference float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_state_check';
 COMMENT ON FUNCTION stepadv.state_check(stepadv.rollout_group[], float8, integer) IS
-'does the state hide something? From groups of one task (16 or more), a row per state and action that min_rollouts '
-'took, largest |z| first: how much better rollouts end after it than their states predict, z, p corrected for all '
-'rows. If p < .05 (64 groups: .01), avoid batch_td and graphgpo';
+'does the state hide something? From 16 or more groups of a task, a row per state and action of min_rollouts '
+'rollouts, surest first: how much better they end than states predict; z; p, over all later states or in '
+'one, corrected for all rows. If p < .1 (64 groups: .01), avoid batch_td and graphgpo';

@@ -54,10 +54,15 @@ DECLARE
 	asked CONSTANT text[] :=
 		ARRAY(SELECT e.key FROM jsonb_each_text(CASE WHEN jsonb_typeof(choose_state.candidates) = 'object'
 			THEN choose_state.candidates END) WITH ORDINALITY e(key, value, i) ORDER BY e.i);
+	run record;
+	-- By task, as in _credit_check: where a group is all of a task that is known, nothing is said of what states hide.
+	task text;
+	joins text := '';
 	said text;
 	names text[];
 	made text;
 	sums float8[];
+	hidden float8[];
 BEGIN
 	IF jsonb_typeof(choose_state.candidates) IS DISTINCT FROM 'object' THEN
 		RAISE EXCEPTION 'candidates must be a JSON object, not %', coalesce(choose_state.candidates::text, 'NULL')
@@ -77,20 +82,36 @@ BEGIN
 		made
 	FROM stepadv_internal.candidate_values(a, cardinality(asked), CASE WHEN choose_state.policy IS NOT NULL
 		THEN 's.policy' END) v;
-	EXECUTE format('SELECT array_agg(y.sums) FROM (SELECT stepadv.credit_sums(f.candidates, $1, NULL::jsonb, 12, 16, '
-		'1) AS sums FROM (SELECT ARRAY[%s] AS candidates FROM %s x', made, stepadv_internal.relation_name(relation))
+	IF choose_state.method IN ('batch_td', 'graphgpo') THEN
+		SELECT r.alias, r.expression, r.view IS NOT NULL OR t.names <> stepadv_internal.group_columns((a).rows,
+			(a).n_group_columns) AS by_task, coalesce(r.expression, array_to_string(t.expressions, ', ')) AS task INTO run
+		FROM stepadv_internal.task_columns(a) t
+		LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true;
+		IF run.by_task THEN
+			task := run.task;
+			joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[run.alias]);
+		END IF;
+	END IF;
+	EXECUTE format('SELECT array_agg(y.sums), ARRAY[%s] FROM (SELECT stepadv.credit_sums(g.candidates, $1, NULL::jsonb, '
+		'12, 16, 1) AS sums, g.candidates, g.hash, %s AS task FROM (SELECT %s, ARRAY[%s] AS candidates, '
+		'stepadv.signature_hash(ROW(%3$s)::text) AS hash FROM %5$s x',
+		(SELECT string_agg(CASE WHEN task IS NULL OR n.name = 'stateless' THEN 'NULL::float8'
+			ELSE format('stepadv_internal.hidden_p(array_agg(y.candidates[%1$s] ORDER BY y.hash), '
+				'array_agg(y.task ORDER BY y.hash))', n.i) END, ', ' ORDER BY n.i)
+			FROM unnest(names) WITH ORDINALITY n(name, i)),
+		coalesce(format('ROW(%s)::text', task), 'NULL::text'), keys, made, stepadv_internal.relation_name(relation))
 		|| coalesce(format(' LEFT JOIN (SELECT %s, s.stepadv_rollout, s.stepadv_no%s FROM %s s) s ON %s AND '
 			's.stepadv_rollout = x.rollout_id AND s.stepadv_no = x.step_no',
 			stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 's.%1$I'::text,
 				', '::text), said, stepadv_internal.relation_name((a).shown),
 			stepadv_internal.same_group('s'::text, (a).shown, 'x'::text, relation, (a).n_group_columns)), '')
-		|| format('%s GROUP BY %s ORDER BY stepadv.signature_hash(ROW(%2$s)::text) LIMIT $2) f) y WHERE y.sums IS NOT '
-			'NULL', stepadv_internal.rollout_filter(a), keys)
-	INTO sums USING choose_state.method, choose_state.max_groups;
+		|| format('%s GROUP BY %s ORDER BY hash LIMIT $2) g%s) y WHERE y.sums IS NOT NULL',
+			stepadv_internal.rollout_filter(a), keys, joins)
+	INTO sums, hidden USING choose_state.method, choose_state.max_groups;
 	RETURN QUERY SELECT n.name, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed,
 		c.is_best,
 		stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), min(c.groups_needed) OVER (), c.is_best, n.name,
-			NULL::float8)
+			hidden[n.i])
 	FROM stepadv.credit_check(sums) c JOIN unnest(names) WITH ORDINALITY n(name, i) ON n.i = c.candidate
 		ORDER BY c.score DESC NULLS LAST, n.i;
 END

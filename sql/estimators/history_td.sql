@@ -10,6 +10,6 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2500 ROWS 100 SUPPORT stepadv_internal.r
 AS 'MODULE_PATHNAME', 'stepadv_history_td';
 COMMENT ON FUNCTION stepadv.history_td(stepadv.rollout_group, float8, float8, float8, float8, text,
 	stepadv.rollout_group, float8) IS
-'batch TD on the state and the set of earlier (state, action), for states that hide something; k: visits of the '
-'state alone as a fallback, NULL: .4 for values, 0 for advantages; return_weight: of the unexpected return five '
-'steps later; errors as batch_td, history as rtmc, normalise as grpo';
+'batch TD on the state and the set of earlier (state, action), if states hide something; k: visits of the '
+'state alone to fall back on, NULL: .4 for values, 0 for advantages; return_weight: of the unexpected return 5 '
+'steps later; history as rtmc, normalise as grpo; confidence too high: .97 means .86';

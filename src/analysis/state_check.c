@@ -15,7 +15,10 @@
  * Z = sum S_r / sqrt(sum S_r^2) is nearly normal then, as rollouts are independent: a score test, with
  * rollouts as clusters.  After a rare pair few rollouts carry the sums, so that Z is held against Student's t
  * with so many degrees of freedom as there are such rollouts, (sum S_r^2)^2 / sum S_r^4; otherwise it alarms
- * where states tell all.  Of many pairs the probability is that by any of them (Bonferroni).
+ * where states tell all.  What a pair is good for in one state may be bad in another, and cancels in the sum.  So
+ * the same is asked of the steps in each later state alone, where enough rollouts come to it with and without the
+ * pair.  A pair has the least of these probabilities, times the number of such states, or that of the sum, if that
+ * is less.  Of many pairs the probability is that by any of them (Bonferroni).
  * Groups whose rollouts all have one return are left out: where nothing differs, nothing can be
  * said of what made it differ.
  */
@@ -66,10 +69,9 @@ typedef struct Finding
 	int64		n_rollouts;
 	double		difference;
 	double		z;
-	double		n_carrying;		/* rollouts that carry the sum, in effect */
 	NullableInt8 state;
 	NullableInt8 action;
-	double		p;
+	double		p;				/* of this pair alone, until all are known */
 } Finding;
 
 /* Groups in which no return differs from another take no part. */
@@ -160,99 +162,159 @@ make_record(const JoinedGroups *joined, double gamma, Record *record)
 	record->d = find_surprises(record, &joined->facts, gamma);
 }
 
-/* Sums of one pair, by state and by rollout: zero between pairs. */
-typedef struct PairSums
+/* What scores of rollouts add up to. */
+typedef struct Scores
 {
-	uint32	   *n;				/* by state: steps after the pair */
-	Sum		   *d;				/* theirs */
-	uint32	   *touched;		/* states with any */
-	uint32		n_touched;
-	Sum		   *score;			/* by rollout */
-} PairSums;
+	Sum			total;
+	Sum			square;
+	Sum			fourth;
+} Scores;
 
 static void
-add_steps_after(const Record *record, uint32 pair, PairSums *sums)
+add_score(Scores *scores, double score)
 {
-	const GroupColumns *group = record->group;
+	sum_add(&scores->total, score);
+	sum_add(&scores->square, score * score);
+	sum_add(&scores->fourth, score * score * score * score);
+}
 
+static inline double
+z_of(const Scores *scores)
+{
+	return sum_value(&scores->total) / sqrt(sum_value(&scores->square));
+}
+
+/* What rounding leaves of nothing is nothing. */
+static inline bool
+something_is_known(const Scores *scores)
+{
+	return sum_value(&scores->square) > 1e-24 && isfinite(z_of(scores)) &&
+		isfinite(sum_value(&scores->square) * sum_value(&scores->square) / sum_value(&scores->fourth));
+}
+
+/* Two-sided, of Student's t, by Wallace's normal approximation (1959). */
+static double
+probability(const Scores *scores)
+{
+	double		z = z_of(scores);
+	double		n = sum_value(&scores->square) * sum_value(&scores->square) / sum_value(&scores->fourth);
+
+	return erfc(sqrt(n * log1p(z * z / n)) * (8 * n + 1) / (8 * n + 3) / M_SQRT2);
+}
+
+/* Of one pair: as before it was looked at, between pairs. */
+typedef struct PairSums
+{
+	uint32	   *since;			/* by rollout: the step at which it did the pair first; NEVER */
+	uint32	   *n;				/* by state: steps after the pair; 0 */
+	uint32	   *touched;		/* states with any */
+	uint32		n_touched;
+	Sum		   *score;			/* by rollout; 0 */
+} PairSums;
+
+#define NEVER UINT32_MAX
+
+static void
+find_steps_after(const Record *record, uint32 pair, PairSums *sums)
+{
 	for (uint32 k = record->of_pair.first[pair]; k < record->of_pair.first[pair + 1]; k++)
 	{
 		uint32		r = record->rollout_of_step[record->of_pair.neighbour[k]];
 
-		for (uint32 i = record->of_pair.neighbour[k] + 1; i < group->first_step[r + 1]; i++)
+		sums->since[r] = record->of_pair.neighbour[k];
+		for (uint32 i = record->of_pair.neighbour[k] + 1; i < record->group->first_step[r + 1]; i++)
 		{
 			int32		s = record->states.of_step[i];
 
 			if (sums->n[s]++ == 0)
 				sums->touched[sums->n_touched++] = s;
-			sum_add(&sums->d[s], record->d[i]);
-			sum_add(&sums->score[r], record->d[i]);
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
 }
 
-/* Take the mean of h within each state off, and say how much better rollouts do after the pair. */
+/*
+ * The scores of the steps in a state, which are added to the rollouts'.  Says how probable they are; NAN where too few
+ * rollouts come to it after the pair, or without.
+ */
 static double
-centre(const Record *record, uint32 pair, PairSums *sums)
+look_at_state(const Record *record, uint32 s, int64 min_rollouts, PairSums *sums, Sum *difference)
 {
-	uint32		n_rollouts = record->of_pair.first[pair + 1] - record->of_pair.first[pair];
-	Sum			difference = {0};
+	uint32		k = record->of_state.first[s];
+	uint32		end = record->of_state.first[s + 1];
+	uint32		n = end - k;
+	double		mean = (double) sums->n[s] / n;
+	uint32		n_with = 0;
+	uint32		n_without = 0;
+	Sum			d_after = {0};
+	Scores		scores = {{0}};
 
-	for (uint32 k = 0; k < sums->n_touched; k++)
+	while (k < end)
 	{
-		uint32		s = sums->touched[k];
-		uint32		first = record->of_state.first[s];
-		uint32		n = record->of_state.first[s + 1] - first;
-		double		mean = (double) sums->n[s] / n;
+		uint32		r = record->rollout_of_step[record->of_state.neighbour[k]];
+		uint32		n_steps[2] = {0, 0};
+		Sum			score = {0};
 
-		for (uint32 j = first; j < first + n; j++)
+		for (; k < end && record->rollout_of_step[record->of_state.neighbour[k]] == r; k++)
 		{
-			uint32		i = record->of_state.neighbour[j];
+			uint32		i = record->of_state.neighbour[k];
+			bool		after = sums->since[r] != NEVER && i > sums->since[r];
 
-			sum_add(&sums->score[record->rollout_of_step[i]], -mean * record->d[i]);
+			sum_add(&score, (after - mean) * record->d[i]);
+			if (after)
+				sum_add(&d_after, record->d[i]);
+			n_steps[after]++;
 		}
-		/* The mean of d after the pair less that of the other visits, by the visits after it. */
-		if (sums->n[s] < n)
-			sum_add(&difference, sum_value(&sums->d[s]) * n / (n - sums->n[s]));
-		CHECK_FOR_INTERRUPTS();
+		n_without += n_steps[false] > 0;
+		n_with += n_steps[true] > 0;
+		add_score(&scores, sum_value(&score));
+		sum_add_sum(&sums->score[r], &score);
+		CHECK_ONCE_IN_A_WHILE(r);
 	}
-	return sum_value(&difference) / n_rollouts;
+	/* The mean of d after the pair less that of the other visits, by the visits after it. */
+	if (sums->n[s] < n)
+		sum_add(difference, sum_value(&d_after) * n / (n - sums->n[s]));
+	return Min(n_with, n_without) >= min_rollouts && something_is_known(&scores) ? probability(&scores) : NAN;
 }
 
 /* The pair's row; false where nothing can be said. */
 static bool
-look_at_pair(const Record *record, uint32 pair, PairSums *sums, Finding *finding)
+look_at_pair(const Record *record, uint32 pair, int64 min_rollouts, PairSums *sums, Finding *finding)
 {
-	uint32		n_rollouts = record->group->n_rollouts;
-	Sum			total = {0};
-	Sum			square = {0};
-	Sum			fourth = {0};
+	uint32		first = record->of_pair.first[pair];
+	uint32		end = record->of_pair.first[pair + 1];
+	Sum			difference = {0};
+	Scores		scores = {{0}};
+	double		least = 1;
+	uint32		n_told = 0;
 
-	add_steps_after(record, pair, sums);
-	finding->pair = pair;
-	finding->n_rollouts = record->of_pair.first[pair + 1] - record->of_pair.first[pair];
-	finding->difference = centre(record, pair, sums);
-	for (uint32 r = 0; r < n_rollouts; r++)
-	{
-		double		score = sum_value(&sums->score[r]);
-
-		CHECK_ONCE_IN_A_WHILE(r);
-		sum_add(&total, score);
-		sum_add(&square, score * score);
-		sum_add(&fourth, score * score * score * score);
-		sums->score[r] = (Sum) {0};
-	}
+	find_steps_after(record, pair, sums);
 	for (uint32 k = 0; k < sums->n_touched; k++)
 	{
+		double		p = look_at_state(record, sums->touched[k], min_rollouts, sums, &difference);
+
+		n_told += !isnan(p);
+		least = fmin(least, p);
 		sums->n[sums->touched[k]] = 0;
-		sums->d[sums->touched[k]] = (Sum) {0};
+		CHECK_FOR_INTERRUPTS();
 	}
 	sums->n_touched = 0;
-	finding->z = sum_value(&total) / sqrt(sum_value(&square));
-	finding->n_carrying = sum_value(&square) * sum_value(&square) / sum_value(&fourth);
-	/* What rounding leaves of nothing is nothing. */
-	return sum_value(&square) > 1e-24 && isfinite(finding->z) && isfinite(finding->n_carrying);
+	for (uint32 k = first; k < end; k++)
+		sums->since[record->rollout_of_step[record->of_pair.neighbour[k]]] = NEVER;
+	for (uint32 r = 0; r < record->group->n_rollouts; r++)
+	{
+		CHECK_ONCE_IN_A_WHILE(r);
+		add_score(&scores, sum_value(&sums->score[r]));
+		sums->score[r] = (Sum) {0};
+	}
+	finding->pair = pair;
+	finding->n_rollouts = end - first;
+	finding->difference = sum_value(&difference) / finding->n_rollouts;
+	if (!something_is_known(&scores))
+		return false;
+	finding->z = z_of(&scores);
+	finding->p = Min(Max(n_told, 1) * least, probability(&scores));
+	return true;
 }
 
 /* The surest first; of equal ones the one that was done first. */
@@ -262,6 +324,8 @@ compare_findings(const void *a, const void *b)
 	const Finding *x = a;
 	const Finding *y = b;
 
+	if (x->p != y->p)
+		return x->p < y->p ? -1 : 1;
 	if (fabs(x->z) != fabs(y->z))
 		return fabs(x->z) > fabs(y->z) ? -1 : 1;
 	return (x->pair > y->pair) - (x->pair < y->pair);
@@ -273,8 +337,10 @@ find_all(const Record *record, int64 min_rollouts, Finding *findings)
 	PairSums	sums;
 	uint32		n = 0;
 
+	sums.since = ALLOCATE_ARRAY(uint32, record->group->n_rollouts);
+	for (uint32 r = 0; r < record->group->n_rollouts; r++)
+		sums.since[r] = NEVER;
 	sums.n = ALLOCATE_ZEROED_ARRAY(uint32, record->states.n);
-	sums.d = ALLOCATE_ZEROED_ARRAY(Sum, record->states.n);
 	sums.touched = ALLOCATE_ARRAY(uint32, record->states.n);
 	sums.n_touched = 0;
 	sums.score = ALLOCATE_ZEROED_ARRAY(Sum, record->group->n_rollouts);
@@ -282,21 +348,11 @@ find_all(const Record *record, int64 min_rollouts, Finding *findings)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (record->of_pair.first[pair + 1] - record->of_pair.first[pair] >= min_rollouts &&
-			look_at_pair(record, pair, &sums, &findings[n]))
+			look_at_pair(record, pair, min_rollouts, &sums, &findings[n]))
 			n++;
 	}
 	qsort(findings, n, sizeof(Finding), compare_findings);
 	return n;
-}
-
-/* Two-sided, of Student's t, by Wallace's normal approximation (1959). */
-static double
-probability(const Finding *finding)
-{
-	double		n = finding->n_carrying;
-	double		z = sqrt(n * log1p(finding->z * finding->z / n)) * (8 * n + 1) / (8 * n + 3);
-
-	return erfc(z / M_SQRT2);
 }
 
 Datum
@@ -320,7 +376,7 @@ stepadv_state_check(PG_FUNCTION_ARGS)
 
 		findings[k].state = state_field(record.group, step);
 		findings[k].action = action_field(record.group, step);
-		findings[k].p = Min(1, n * probability(&findings[k]));
+		findings[k].p = Min(1, n * findings[k].p);
 	}
 
 	{

@@ -235,6 +235,13 @@ $$;
 SELECT method, regexp_replace(warning, 'p [^)]*', 'p …') AS warning FROM said('room', '{"task_id": "task"}');
 SELECT count(*) AS methods, bool_or(best) AS shown, count(warning) AS warned FROM said('all_of_it', '{"task_id": "task"}');
 SELECT count(*) AS methods, bool_or(best) AS shown, count(warning) AS warned FROM said('room', '{}');
+-- So are states that are chosen for such a method: each by itself, whether the task is a role or a column of the group.
+SELECT (SELECT count(*) FROM attach('of_tasks'::regclass, '{g}'::text[], 'r', 't', 'room', 'action', 'reward', columns => '{"task_id": "task"}', views => '{values}', prefix => 'by_role')) AS by_role,
+	(SELECT count(*) FROM attach('of_tasks'::regclass, '{task,g}'::text[], 'r', 't', 'room', 'action', 'reward', columns => '{"policy_step": "g"}', views => '{values}', prefix => 'by_key')) AS by_key;
+CREATE TABLE warned AS SELECT i, p.prefix, c.state, substring(c.finding FROM 'but .*') AS warning FROM (VALUES (1, 'by_role', 'batch_td'), (2, 'by_key', 'batch_td'), (3, 'by_role', 'rtmc')) p(i, prefix, method),
+	choose_state('of_tasks'::regclass, '{"all": "all_of_it"}', NULL, p.method, prefix => p.prefix) c;
+SELECT state, regexp_replace(max(warning), 'p [^)]*', 'p …') AS warning, array_agg(warning IS NOT NULL ORDER BY i) AS warned FROM warned GROUP BY 1 ORDER BY 1;
+SELECT detach('of_tasks'::regclass, 'by_role') > 0 AS by_role, detach('of_tasks'::regclass, 'by_key') > 0 AS by_key;
 -- p: the least of the tasks, times their number; 15 groups of a task are too few.
 CREATE TABLE of_task AS SELECT coalesce(task, 'c') AS task, g, rollout_agg(t, r, t, signature_hash(room), signature_hash(action), reward) AS v FROM of_tasks GROUP BY task, g;
 SELECT hidden_p(array_agg(v), array_agg(task)) < 0.001 AS hides, round((2 * (SELECT min(c.p) FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task < 'c' GROUP BY task) x, state_check(vs) c) / hidden_p(array_agg(v), array_agg(task)))::numeric, 9) AS ratio,
