@@ -402,11 +402,11 @@ number_extensions(const GroupColumns *group, const Identities *shorter, const Id
 void
 number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs, Identities *histories)
 {
-	single_hash *table;
+	ids_hash   *table;
 	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
 	uint32		expected = Min(Max(group->n_steps, INITIAL_TABLE_SIZE), MOST_EXPECTED);
 
-	table = single_create(CurrentMemoryContext, expected, NULL);
+	table = ids_create(CurrentMemoryContext, expected, NULL);
 	allocate_identities(group, group->n_steps, histories);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -430,7 +430,7 @@ number_histories(const GroupColumns *group, const Identities *states, const Iden
 			set += (uint64) hash_int64_onto(pair, 0);
 		}
 	}
-	single_destroy(table);
+	ids_destroy(table);
 	pfree(last_rollout);
 }
 
