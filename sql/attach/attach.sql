@@ -173,7 +173,8 @@ BEGIN
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Name the states, or attach when there are rollouts.';
 		ELSIF chosen.p <= 0.05 THEN
-			RAISE NOTICE 'states are "%": %', chosen.state, chosen.finding USING DETAIL = format('Among the best: %s.', chosen.best);
+			RAISE NOTICE 'states are "%": %', chosen.state, chosen.finding
+				USING DETAIL = format('Among the best: %s.', chosen.best);
 		ELSE
 			RAISE NOTICE '%', chosen.finding
 				USING HINT = 'States are ''root''. Attach again when there are more groups.';

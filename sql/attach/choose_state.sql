@@ -84,7 +84,8 @@ BEGIN
 		THEN 's.policy' END) v;
 	IF choose_state.method IN ('batch_td', 'graphgpo') THEN
 		SELECT r.alias, r.expression, r.view IS NOT NULL OR t.names <> stepadv_internal.group_columns((a).rows,
-			(a).n_group_columns) AS by_task, coalesce(r.expression, array_to_string(t.expressions, ', ')) AS task INTO run
+			(a).n_group_columns) AS by_task, coalesce(r.expression, array_to_string(t.expressions, ', ')) AS task
+		INTO run
 		FROM stepadv_internal.task_columns(a) t
 		LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true;
 		IF run.by_task THEN
@@ -92,8 +93,8 @@ BEGIN
 			joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[run.alias]);
 		END IF;
 	END IF;
-	EXECUTE format('SELECT array_agg(y.sums), ARRAY[%s] FROM (SELECT stepadv.credit_sums(g.candidates, $1, NULL::jsonb, '
-		'12, 16, 1) AS sums, g.candidates, g.hash, %s AS task FROM (SELECT %s, ARRAY[%s] AS candidates, '
+	EXECUTE format('SELECT array_agg(y.sums), ARRAY[%s] FROM (SELECT stepadv.credit_sums(g.candidates, $1, '
+		'NULL::jsonb, 12, 16, 1) AS sums, g.candidates, g.hash, %s AS task FROM (SELECT %s, ARRAY[%s] AS candidates, '
 		'stepadv.signature_hash(ROW(%3$s)::text) AS hash FROM %5$s x',
 		(SELECT string_agg(CASE WHEN task IS NULL OR n.name = 'stateless' THEN 'NULL::float8'
 			ELSE format('stepadv_internal.hidden_p(array_agg(y.candidates[%1$s] ORDER BY y.hash), '

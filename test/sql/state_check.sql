@@ -10,7 +10,7 @@ SET client_min_messages = warning;
 -- Made-up rollouts: the same ids in every group, groups of equal returns, a rollout that nobody judged.
 CREATE TEMP TABLE made AS
 SELECT g, r AS rollout_id, n AS step_no, (g * 100 + r) * 100 + n AS step_id, (r * 7 + n * 3 + g * g) % 4 AS state, (r + n * n + g) % 3 AS action,
-       CASE WHEN g = 3 AND r = 2 THEN NULL WHEN n = 3 AND g <> 5 AND (r + g) % 3 = 0 THEN ((r * 7 + g * g) % 4 = 0)::integer - ((r * 7 + g * g) % 4 = 1)::integer WHEN n < 4 + r % 3 THEN 0 WHEN g = 5 THEN 1 ELSE ((r * 5 + g * 3 + r * g) % 7)::float8 / 4 END AS reward
+       CASE WHEN g = 3 AND r = 2 THEN NULL WHEN n = 2 AND g <> 5 AND (r + g) % 3 = 0 THEN 3 WHEN n < 4 + r % 3 THEN 0 WHEN g = 5 THEN 1 ELSE ((r * 5 + g * 3 + r * g) % 7)::float8 / 4 END AS reward
 FROM generate_series(1::bigint, 9) g, generate_series(1::bigint, 8) r, generate_series(0, 6) n
 WHERE n <= 4 + r % 3;
 CREATE TEMP TABLE checked AS
