@@ -68,12 +68,12 @@ $node->safe_psql('postgres', q(SELECT count(*) FROM stepadv.create_tables('my "R
 	INSERT INTO steps (task_id, rollout_id, step_no, observation, action) VALUES ('t', 'a', 0, 'o', 'x'), ('t', 'b', 0, 'o', 'y')));
 ($ok, $err) = report('-o', "$dir/quoted.html", '--schema', q(my "R'l;), '--prefix', 'steps');
 ok($ok, 'names that need quotes') or diag($err);
-# A corridor where a key is taken: of one task the state says who has it, of the other it does not.
+# A corridor where a key is taken: of one task the state says who has it, and the time, of the other it does not.
 $node->safe_psql('postgres', q(
 	CREATE TABLE corridor AS
 	WITH act AS (SELECT task, i, n, get_byte(decode(md5(format('%s %s %s', task, i, n)), 'hex'), 0) % 16 AS luck FROM unnest('{seen,unseen}'::text[]) task, generate_series(0, 127) i, generate_series(0, 3) n),
 	key AS (SELECT *, coalesce(bool_or(luck < 5) OVER (PARTITION BY task, i ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), false) AS has FROM act)
-	SELECT task, i / 8 AS policy_version, i AS rollout_id, n AS step_no, concat(n < 3, CASE task WHEN 'seen' THEN has END) AS state,
+	SELECT task, i / 8 AS policy_version, i AS rollout_id, n AS step_no, CASE task WHEN 'seen' THEN concat(n, has) ELSE (n < 3)::text END AS state,
 		CASE WHEN n = 3 THEN 'open' WHEN luck < 5 THEN 'take' ELSE 'look' END AS action, CASE WHEN n = 3 THEN (luck < CASE WHEN has THEN 13 ELSE 4 END)::integer END AS reward FROM key;
 	SELECT count(*) FROM stepadv.attach('corridor', '{task,policy_version}', 'rollout_id', 'step_no', 'state', 'action', 'reward', views => '{compare,groups,rollouts,values,batch_td}')));
 ($ok, $err) = report('-o', "$dir/corridor", '--schema', 'public', '--prefix', 'corridor', '--groups', '1');
