@@ -67,7 +67,7 @@ FROM s_rtmc_all a JOIN (
 SELECT count(*), count(*) FILTER (WHERE c.td_history IS DISTINCT FROM h.advantage OR c.batch_td IS DISTINCT FROM b.advantage OR c.rtmc_all IS DISTINCT FROM r.advantage OR c.rtmc IS DISTINCT FROM m.advantage) AS off
 FROM s_compare c JOIN s_td_history h USING (step_id) JOIN s_batch_td b USING (step_id) JOIN s_rtmc_all r USING (step_id) JOIN s_rtmc m USING (step_id);
 SELECT string_agg(DISTINCT method, ' ' ORDER BY method) FROM s_advantage_over_time WHERE method ~ 'td|rtmc';
-SELECT count(DISTINCT method_a) AS methods, bool_or('td_history' IN (method_a, method_b)) AS has_history FROM s_disagreements;
+SELECT count(DISTINCT method_a) > 8 AS methods, bool_or('td_history' IN (method_a, method_b)) AS has_history FROM s_disagreements;
 SELECT count(*), count(*) FILTER (WHERE a.advantage IS DISTINCT FROM h.advantage) AS off FROM s_advantages a JOIN s_td_history h USING (step_id) WHERE method = 'td_history';
 
 -- One group reads the rows of its task's groups within reach, by the index: 4 groups of at most 20 steps, of 37.

@@ -100,7 +100,9 @@ FROM inst.s_rtmc x JOIN (SELECT v.task, a.* FROM inst.s_values v, stepadv.rtmc(v
 SELECT i, obj_description(('inst.s_' || i)::regclass) FROM unnest('{grpo_step,rtmc_plain,grpo_answer,mt_weighed,rtmc_set,answer_turn}'::text[]) i;
 
 -- Side by side: a column each, after those of all methods, in the order of their methods.
-SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'inst.s_compare'::regclass AND attnum BETWEEN 6 AND 32;
+SELECT string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attname IN (SELECT instance FROM inst.calls)) AS instances,
+	min(attnum) FILTER (WHERE attname IN (SELECT instance FROM inst.calls)) > max(attnum) FILTER (WHERE attname IN ('history_td', 'grpo', 'rloo', 'gae', 'gigpo', 'rtmc', 'batch_td')) AS after_methods
+FROM pg_attribute WHERE attrelid = 'inst.s_compare'::regclass;
 CREATE FUNCTION inst.out_of_compare(prefix text) RETURNS TABLE (instance text, n bigint, differ bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	FOR instance IN SELECT attname FROM pg_attribute JOIN pg_class v ON v.relname = prefix || '_' || attname AND v.relnamespace = 'inst'::regnamespace
@@ -112,7 +114,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-SELECT * FROM inst.out_of_compare('s');
+SELECT n, differ, count(*) > 20 AS many FROM inst.out_of_compare('s') GROUP BY 1, 2;
 -- Those of one argument stand next to each other, so that it is computed once.
 SELECT m[1] AS argument, count(*) AS calls, max(m.i) - min(m.i) + 1 = count(*) AS together
 FROM regexp_matches((regexp_match(pg_get_viewdef('inst.s_compare'), 'ROWS FROM\((.*)\) f\('))[1], 'stepadv\.(?:outcomes|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc)\((g\.rollouts|stepadv[a-z_]*\.[a-z_]+\((?:[^()]|\([^()]*\))*\))', 'g') WITH ORDINALITY m(m, i)
@@ -219,7 +221,8 @@ SELECT stepadv.register_method('inst.centred(stepadv.rollout_group,float8)');
 SELECT stepadv.register_method('inst.centred(stepadv.rollout_group,float8)', method => 'rloo_0');
 SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
-SELECT string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attnum BETWEEN 13 AND 32) AS at_first, string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attnum > 36) AS later
+SELECT string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attname IN (SELECT instance FROM inst.calls)) AS at_first,
+	string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attname IN ('turn', 'policy_version', 'centred')) AS later
 FROM pg_attribute WHERE attrelid = 'inst.s_compare'::regclass AND attnum > 0;
 SELECT * FROM inst.wrong('s') WHERE wrong > 0;
 SELECT * FROM inst.out_of_compare('s') WHERE differ > 0;

@@ -135,7 +135,7 @@ FROM ot.steps_advantage_over_time l FULL JOIN (
 ON l.policy_version IS NOT DISTINCT FROM s.policy_version AND l.bucket IS NOT DISTINCT FROM s.bucket AND l.method = s.method
 WHERE l.method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc') OR l.method IS NULL;
 -- The same of each group.
-SELECT count(*), count(*) FILTER (WHERE ((l.n_steps, l.n_positive, l.n_negative, l.least_advantage, l.greatest_advantage) = (s.n, s.positive, s.negative, s.least, s.greatest)
+SELECT count(*) > 40 AS many, count(*) FILTER (WHERE ((l.n_steps, l.n_positive, l.n_negative, l.least_advantage, l.greatest_advantage) = (s.n, s.positive, s.negative, s.least, s.greatest)
 	AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)) IS NOT TRUE) AS wrong
 FROM ot.steps_advantage_by_group l FULL JOIN (
 	SELECT task, policy_version, bucket, method, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, min(advantage) AS least, max(advantage) AS greatest,

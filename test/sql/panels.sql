@@ -61,7 +61,7 @@ BEGIN
 			SELECT row(run_id, policy_version, bucket, method, floor(advantage * 256) / 256 + 1 / 512.0::float8)::text AS key, count(*) AS n FROM pan.%2$I WHERE advantage IS NOT NULL GROUP BY 1) s USING (key)$q$,
 		p || '_advantage_histogram', p || '_advantages') INTO bins, wrong_bins;
 END $$;
-SELECT * FROM pan.wrong('plain');
+SELECT by_group > 300 AND signs > 5000 AND disagreements > 300 AND bins > 800 AS many, wrong_by_group, wrong_signs, wrong_disagreements, wrong_bins FROM pan.wrong('plain');
 -- Whoever looks for the best steps finds them in the groups with the greatest ones.
 CREATE FUNCTION pan.best(p text, version text) RETURNS TABLE (task text, level integer, step_id bigint, advantage float8) LANGUAGE plpgsql AS $$
 BEGIN
@@ -126,7 +126,7 @@ CALL pan.keep('triggers', 1);
 CALL pan.keep('refresh', 2);
 CALL pan.keep('watermark', 3);
 SELECT how, change, rows > 300 AS many, differ, problems, refreshed FROM pan.was ORDER BY i;
-SELECT * FROM pan.wrong('kept');
+SELECT by_group > 300 AND signs > 5000 AND disagreements > 300 AND bins > 800 AS many, wrong_by_group, wrong_signs, wrong_disagreements, wrong_bins FROM pan.wrong('kept');
 
 -- In a transaction; TRUNCATE; all of them.
 SELECT stepadv.maintain('pan.steps', 'kept');

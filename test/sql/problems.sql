@@ -71,9 +71,10 @@ UPDATE bad.steps SET st = id::text WHERE task = 'task 8';
 UPDATE bad.steps SET st = 'own ' || n WHERE task = 'task 7' AND run = 'run 2' AND n IN (2, 3);
 
 -- Listed, with the user's own ids.
-SELECT task, rollout_id, step_no, problem, n_rows, methods[1:3] AS methods, cardinality(methods) AS n, effect FROM bad.steps_problems ORDER BY length(task), task, rollout_id, problem;
+SELECT task, rollout_id, step_no, problem, n_rows, methods[1:3] AS methods, cardinality(methods) > 5 AS many,
+	regexp_replace(effect, '^(\w+, \w+, \w+), [^:]*:', '\1, …:') AS effect FROM bad.steps_problems ORDER BY length(task), task, rollout_id, problem;
 -- What touches every method says so by their names; columns are of the types that one expects.
-SELECT DISTINCT methods FROM bad.steps_problems WHERE effect = 'no advantages for the rollout';
+SELECT DISTINCT methods = ARRAY(SELECT m.method FROM stepadv_internal.methods m ORDER BY m.place) AS of_all FROM bad.steps_problems WHERE effect = 'no advantages for the rollout';
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'bad.steps_problems'::regclass AND attnum > 0 ORDER BY attnum;
 -- Counted in plain SQL.
 WITH counted(task, run, problem, n) AS (
@@ -171,7 +172,8 @@ CREATE TEMP TABLE compared AS SELECT c.task, c.rollout_id AS run, row_number() O
 FROM bad.steps_compare c CROSS JOIN LATERAL (VALUES ('grpo', c.grpo), ('rloo', rloo), ('mt_grpo', mt_grpo), ('mt_rloo', mt_rloo), ('igpo', igpo), ('gae', gae), ('gigpo', gigpo), ('graphgpo', graphgpo), ('hgpo', hgpo), ('tempo', tempo), ('rtmc', rtmc), ('batch_td', batch_td), ('history_td', history_td)) m(method, advantage);
 (SELECT task, run, n, method, advantage FROM said EXCEPT ALL TABLE compared) UNION ALL (TABLE compared EXCEPT ALL SELECT task, run, n, method, advantage FROM said);
 SELECT count(*), count(a.advantage), count(*) FILTER (WHERE a.advantage IS DISTINCT FROM s.advantage) AS otherwise
-FROM (SELECT *, row_number() OVER (PARTITION BY task, rollout_id, method ORDER BY step_no) AS no FROM bad.steps_advantages) a FULL JOIN said s ON (s.task, s.run, s.n, s.method) = (a.task, a.rollout_id, a.no, a.method);
+FROM (SELECT *, row_number() OVER (PARTITION BY task, rollout_id, method ORDER BY step_no) AS no FROM bad.steps_advantages) a FULL JOIN said s ON (s.task, s.run, s.n, s.method) = (a.task, a.rollout_id, a.no, a.method)
+WHERE a.method IS NULL OR a.method IN (SELECT method FROM said);
 -- Who is judged, by whom.
 SELECT g.task, g.n_rollouts, g.n_judged, count(r.judged) FILTER (WHERE r.judged) AS judged, count(r.return) AS returns FROM bad.steps_groups g LEFT JOIN bad.steps_rollouts r USING (task) GROUP BY 1, 2, 3 HAVING g.n_judged < 4 OR g.n_rollouts > 4 ORDER BY 1;
 SELECT sum(n_judged_steps) = (SELECT count(*) FROM said WHERE method = 'grpo' AND advantage IS NOT NULL) AS judged_steps, sum(n_ratios) AS n_ratios FROM bad.steps_progress_over_time;
