@@ -22,9 +22,9 @@ GROUPS = """SELECT count(*), count(*) FILTER (WHERE n_judged > 0), count(*) FILT
     (sum(shared_step_share * n_steps)
         / nullif(sum(n_steps) FILTER (WHERE shared_step_share IS NOT NULL), 0))::float8"""
 ROLLOUTS = "SELECT count(*), count(*) FILTER (WHERE judged), count(*) FILTER (WHERE judged AND success)"
-ATTACHMENTS = """SELECT format('%s.%s', schema, prefix), prefix, source::oid, source::text, group_columns, views
+ATTACHMENTS = """SELECT format('%s.%s', schema, prefix), prefix, source::oid, source::text, group_by, views
     FROM stepadv.attachments()"""
-KEPT = "SELECT how, as_of, age, problem FROM stepadv.maintained() WHERE source = %s::oid::regclass AND prefix = %s"
+KEPT = "SELECT mode, as_of, age, problem FROM stepadv.maintained() WHERE source = %s::oid::regclass AND prefix = %s"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,15 +60,15 @@ def of_problems(rows: list[tuple[Any, ...]], view: str) -> Iterator[Line]:
         yield "all rows can be used", False
 
 
-def of_kept(how: str, as_of: Any, age: Any, problem: str | None) -> Line:
+def of_kept(mode: str, as_of: Any, age: Any, problem: str | None) -> Line:
     if problem is not None:
-        return f"groups are kept by {how}: {problem}", True
-    if how == "triggers":
+        return f"groups are kept by {mode}: {problem}", True
+    if mode == "triggers":
         return "groups are kept by triggers, as of now", False
     if as_of is None:
-        return f"groups are kept by {how}, and were never refreshed: SELECT stepadv.refresh(…)", True
+        return f"groups are kept by {mode}, and were never refreshed: SELECT stepadv.refresh(…)", True
     ago = str(age).partition(".")[0]
-    return f"groups are kept by {how}, as of {as_of:%Y-%m-%d %H:%M:%S%z} ({ago} ago)", False
+    return f"groups are kept by {mode}, as of {as_of:%Y-%m-%d %H:%M:%S%z} ({ago} ago)", False
 
 
 def checked(connection: psycopg.Connection[Any], about: tuple[Any, ...]) -> Iterator[Line]:

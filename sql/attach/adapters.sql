@@ -194,20 +194,22 @@ DECLARE
 	settings CONSTANT jsonb := CASE WHEN jsonb_typeof(options -> 'states') = 'object' THEN options -> 'states'
 		ELSE '{}' END;
 BEGIN
-	IF settings - 'k'::text <> '{}' THEN
-		RAISE EXCEPTION 'states has no parameter "%"', (SELECT min(o) FROM jsonb_object_keys(settings - 'k'::text) o)
+	IF settings - 'history_length'::text <> '{}' THEN
+		RAISE EXCEPTION 'states has no parameter "%"', (SELECT min(o)
+			FROM jsonb_object_keys(settings - 'history_length'::text) o)
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Its parameter is k, the length of the history of ''history_last'' and ''observation_last''.';
-	ELSIF settings ? 'k' AND (jsonb_typeof(settings -> 'k') = 'number'
-		AND (settings ->> 'k')::numeric BETWEEN 1 AND 1000) IS NOT TRUE THEN
-		RAISE EXCEPTION 'k must be a number between 1 and 1000, not %', settings -> 'k'
+				HINT = 'Its parameter is history_length, of ''history_last'' and ''observation_last''.';
+	ELSIF settings ? 'history_length' AND (jsonb_typeof(settings -> 'history_length') = 'number'
+		AND (settings ->> 'history_length')::numeric BETWEEN 1 AND 1000) IS NOT TRUE THEN
+		RAISE EXCEPTION 'history_length must be a number between 1 and 1000, not %', settings -> 'history_length'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	-- A length is one of steps.
-	IF (settings ->> 'k')::numeric % 1 <> 0 THEN
-		RAISE EXCEPTION 'k must be an integer, not %', settings -> 'k' USING ERRCODE = 'invalid_parameter_value';
+	IF (settings ->> 'history_length')::numeric % 1 <> 0 THEN
+		RAISE EXCEPTION 'history_length must be an integer, not %', settings -> 'history_length'
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	RETURN coalesce((settings ->> 'k')::integer, 2);
+	RETURN coalesce((settings ->> 'history_length')::integer, 2);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history_length(jsonb) IS

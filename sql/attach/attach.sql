@@ -118,7 +118,7 @@ COMMENT ON FUNCTION stepadv_internal.warn_of_history(stepadv_internal.attached) 
 CREATE FUNCTION stepadv_internal.attach(source regclass, group_by text[], rollout_id text, step_no text, state text,
 	action text, reward text,
 	columns jsonb, views text[], prefix text, schema text, options jsonb)
-RETURNS TABLE (view_name regclass, shows text)
+RETURNS TABLE (view_name regclass, description text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -191,7 +191,7 @@ BEGIN
 	RETURN QUERY SELECT v.view, obj_description(v.view, 'pg_class') FROM unnest(ARRAY[a.rows, a.stated, a.shown,
 		a.shown_rollouts, a.began]) WITH ORDINALITY v(view, i)
 		WHERE v.view IS NOT NULL ORDER BY v.i;
-	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment,
+	RETURN QUERY SELECT m.view_name, m.description FROM stepadv_internal.make_views(attachment,
 		coalesce(views, '{default}')) m;
 	PERFORM stepadv_internal.warn_of_history(a);
 END
@@ -203,7 +203,7 @@ COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, 
 CREATE FUNCTION stepadv.attach(source regclass, group_by text[], rollout_id text, step_no text,
 	state text DEFAULT NULL, action text DEFAULT NULL, reward text DEFAULT NULL, columns jsonb DEFAULT '{}',
 	views text[] DEFAULT '{default}', prefix text DEFAULT NULL, schema text DEFAULT NULL, options jsonb DEFAULT '{}')
-RETURNS TABLE (view_name regclass, shows text)
+RETURNS TABLE (view_name regclass, description text)
 LANGUAGE c ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, jsonb, text[], text, text, jsonb) IS
@@ -214,11 +214,11 @@ COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, tex
 -- ---- More views, and fewer
 
 CREATE FUNCTION stepadv_internal.add_views(source regclass, views text[], prefix text)
-	RETURNS TABLE (view_name regclass, shows text)
+	RETURNS TABLE (view_name regclass, description text)
 LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT m.view_name, m.shows
+	SELECT m.view_name, m.description
 	FROM stepadv_internal.make_views(stepadv_internal.own_attachment(add_views.source, add_views.prefix),
 		coalesce(add_views.views, '{}')) m
 $$;
@@ -226,7 +226,7 @@ COMMENT ON FUNCTION stepadv_internal.add_views(regclass, text[], text) IS
 'what add_views does, as the owner of the source where the caller has their rights';
 
 CREATE FUNCTION stepadv.add_views(source regclass, views text[], prefix text DEFAULT NULL)
-	RETURNS TABLE (view_name regclass, shows text)
+	RETURNS TABLE (view_name regclass, description text)
 LANGUAGE c ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.add_views(regclass, text[], text) IS
@@ -276,7 +276,7 @@ COMMENT ON FUNCTION stepadv.drop_views(regclass, text[], text) IS
 -- ---- attachments, for people
 
 CREATE FUNCTION stepadv.attachments()
-RETURNS TABLE (source regclass, prefix text, schema name, owner regrole, group_columns text[], states text, kept text,
+RETURNS TABLE (source regclass, prefix text, schema name, owner regrole, group_by text[], states text, mode text,
 	views jsonb)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

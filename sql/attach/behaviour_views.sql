@@ -22,7 +22,7 @@ AS $$
 	FROM stepadv_internal.group_columns((a).shown, (a).n_group_columns) k(keys)
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text,
 		'{rollout_id,step_no,step_id,n_prompt_tokens,n_response_tokens,n_new_tokens,extends_previous,differs_at,
-			run}'::text[], '{}'::jsonb, '{}'::text[], '{task_id,run_id,policy_version,policy_step}'::text[]) b
+			segment_no}'::text[], '{}'::jsonb, '{}'::text[], '{task_id,run_id,policy_version,policy_step}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _lineage';
@@ -36,11 +36,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	counted_by CONSTANT text := coalesce(stepadv_internal.view_options(a, 'behaviour'::text) ->> 'by', 'column');
+	counted_by CONSTANT text := coalesce(stepadv_internal.view_options(a, 'behaviour'::text) ->> 'category', 'column');
 	vocabulary CONSTANT text := stepadv.user_vocabulary((a).options #>> '{signature,vocabulary}'::text[])::text;
 BEGIN
 	IF counted_by NOT IN ('column', 'action') THEN
-		RAISE EXCEPTION 'by must be "column" or "action", not %', quote_literal(counted_by)
+		RAISE EXCEPTION 'category must be "column" or "action", not %', quote_literal(counted_by)
 			USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'By action, calls are counted by action_category, whatever the tool: view, modify, test and others.';
 	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_category'::text) IS NULL THEN
@@ -48,7 +48,7 @@ BEGIN
 	ELSIF counted_by = 'column' THEN
 		RETURN alias || '.stepadv_category';
 	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_tool'::text) IS NULL THEN
-		RAISE EXCEPTION 'by "action" needs a column given as tool' USING ERRCODE = 'null_value_not_allowed',
+		RAISE EXCEPTION 'category "action" needs a column given as tool' USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'It is one of the relation whose columns are shown beside steps, too.';
 	END IF;
 	RETURN format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
@@ -57,5 +57,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS
-'part of attach: the category of a shown step, or with option {"behaviour": {"by": "action"}} its action_category; '
-'NULL without a category';
+'part of attach: the category of a shown step, or with option {"behaviour": {"category": "action"}} its '
+'action_category; NULL without a category';

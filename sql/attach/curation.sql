@@ -205,9 +205,9 @@ BEGIN
 				USING ERRCODE = 'invalid_parameter_value', HINT = 'NULL, the default, sets no limit.';
 		END IF;
 	END LOOP;
-	IF settings ->> 'drop_uniform' NOT IN ('dapo', 'verl_agent', 'rtmc') THEN
-		RAISE EXCEPTION 'unknown rule for uniform groups: %', quote_literal(settings ->> 'drop_uniform')
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'drop_uniform is ''dapo'', ''verl_agent'' or ''rtmc''.';
+	IF settings ->> 'informative' NOT IN ('dapo', 'verl_agent', 'rtmc') THEN
+		RAISE EXCEPTION 'unknown rule for uniform groups: %', quote_literal(settings ->> 'informative')
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'informative is ''dapo'', ''verl_agent'' or ''rtmc''.';
 	ELSIF (settings ->> 'sign' IN ('positive', 'negative', 'any')) IS NOT TRUE THEN
 		RAISE EXCEPTION 'unknown sign: %', coalesce(quote_literal(settings ->> 'sign'), 'NULL')
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'sign is ''positive'', ''negative'' or ''any''.';
@@ -243,8 +243,8 @@ AS $rules$
 			$$CASE s.staleness WHEN 0 THEN 'of the newest policy step' WHEN 1 THEN '1 policy step old'
 				ELSE format('%s policy steps old', s.staleness) END$$),
 		(1, 'judged', '', 's.advantage IS NOT NULL', NULL, NULL),
-		(2, 'drop_uniform', settings ->> 'drop_uniform', 's.mixed', NULL,
-			CASE settings ->> 'drop_uniform' WHEN 'dapo' THEN $$'group is mixed or of one rollout'$$
+		(2, 'informative', settings ->> 'informative', 's.mixed', NULL,
+			CASE settings ->> 'informative' WHEN 'dapo' THEN $$'group is mixed or of one rollout'$$
 				ELSE $$'group is mixed'$$ END),
 		(3, 'success_only', CASE WHEN (settings ->> 'success_only')::boolean THEN coalesce(settings ->> 'outcome',
 			'') END,
@@ -371,7 +371,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	by_outcome boolean := settings ->> 'drop_uniform' IS NOT NULL AND settings ->> 'outcome' IS NOT NULL;
+	by_outcome boolean := settings ->> 'informative' IS NOT NULL AND settings ->> 'outcome' IS NOT NULL;
 	items text[];
 	relation text := format('%s s', source ->> 'name');
 	expression text;
@@ -429,13 +429,13 @@ BEGIN
 	IF by_outcome THEN
 		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome',
 			'outcome'::text);
-		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression)
+		items := items || CASE settings ->> 'informative' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression)
 			ELSE expression END;
 		names := names || 'outcome'::text;
-	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
+	ELSIF settings ->> 'informative' IS NOT NULL THEN
 		-- What the group's own view says of it.
 		IF groups IS NULL THEN
-			RAISE EXCEPTION 'drop_uniform needs to know the outcomes of the rollouts of %', source ->> 'name'
+			RAISE EXCEPTION 'informative needs to know the outcomes of the rollouts of %', source ->> 'name'
 				USING ERRCODE = 'null_value_not_allowed',
 					HINT = 'Name a column by outcome => ''…'', a number or boolean that is the same on all steps of '
 						'a rollout.';
@@ -445,7 +445,7 @@ BEGIN
 				' AND ' ORDER BY g.i))
 			FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute c
 				ON c.attrelid = groups AND c.attnum = g.i);
-		items := items || CASE settings ->> 'drop_uniform'
+		items := items || CASE settings ->> 'informative'
 			WHEN 'dapo' THEN 'NOT u.uniform OR u.n_judged = 1'
 			WHEN 'verl_agent' THEN 'NOT u.uniform'
 			ELSE 'u.success_rate > 0 AND u.success_rate < 1' END;
@@ -468,7 +468,7 @@ BEGIN
 				replace(quote_ident(settings ->> 'outcome'), '%', '%%')),
 			'min(s.outcome) FILTER (WHERE s.advantage IS NOT NULL) OVER in_group < max(s.outcome) FILTER (WHERE '
 			's.advantage IS NOT NULL) OVER in_group'
-			|| CASE settings ->> 'drop_uniform' WHEN 'dapo' THEN
+			|| CASE settings ->> 'informative' WHEN 'dapo' THEN
 				' OR min(s.rollout) FILTER (WHERE s.advantage IS NOT NULL AND s.outcome IS NOT NULL) OVER in_group'
 				' = max(s.rollout) FILTER (WHERE s.advantage IS NOT NULL AND s.outcome IS NOT NULL) OVER in_group'
 					ELSE '' END);
@@ -589,7 +589,7 @@ COMMENT ON FUNCTION stepadv_internal.select_steps(regclass, jsonb) IS
 'stepadv.select_steps, as the owner of the relation where the caller has their rights';
 
 CREATE FUNCTION stepadv.select_steps(advantages regclass,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
+	informative text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
 		min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
 		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
@@ -653,7 +653,7 @@ COMMENT ON FUNCTION stepadv_internal.explain_selection(regclass, jsonb) IS
 'stepadv.explain_selection, as the owner of the relation where the caller has their rights';
 
 CREATE FUNCTION stepadv.explain_selection(advantages regclass,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
+	informative text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
 		min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
 		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
@@ -728,7 +728,7 @@ COMMENT ON FUNCTION stepadv_internal.create_selection(regclass, jsonb) IS
 'what create_selection does';
 
 CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
+	informative text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
 		min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
 		per_group integer DEFAULT NULL, balance text DEFAULT NULL,

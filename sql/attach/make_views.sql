@@ -33,18 +33,19 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(16, 'disagreement_by_group', '{methods}', '{}',
 		'a row per group, policy version and pair of methods that disagree, with the greatest difference', false,
 		'digest_differences', NULL, '{methods}'),
-	(15, 'signs', '{methods}', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups',
-		false, 'digest_signs', 'signs', '{methods}'),
+	(15, 'quadrants_over_time', '{methods}', '{}',
+		'a row per policy version, pair of methods, success and quadrant, of all groups', false,
+		'digest_quadrants', 'quadrants', '{methods}'),
 	(17, 'advantage_histogram', '{method,run}', '{}',
 		'a row per policy version, time bucket, method and bin of advantages, with the number of steps', false,
 		'digest_histogram', 'histogram', '{methods}'),
-	(53, 'behaviour', '{category,run}', '{by}',
+	(53, 'behaviour', '{category,run}', '{category}',
 		'a row per policy version, time bucket and category of action: calls, errors, repeats', false,
 		'digest_calls', 'calls', '{calls}'),
 	(54, 'behaviour_advantage', '{category,method,run}', '{}',
 		'a row per policy version, time bucket, category of action and method, with the advantages', false,
 		'digest_call_advantages', 'calls', '{methods,calls}'),
-	(55, 'shape_over_time', '{run}', '{}',
+	(55, 'measures_over_time', '{run}', '{}',
 		'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success',
 		false, 'digest_measures', 'measures', '{measures}'),
 	(56, 'success_by_horizon', '{state,run}', '{width}',
@@ -53,7 +54,7 @@ INSERT INTO stepadv_internal.combined_views VALUES
 
 -- A view in its place, for people with a comment that says what it is: readers
 -- come with their own rights, where the server knows such views.
-CREATE FUNCTION stepadv_internal.create_view(schema text, name text, query text, shows text) RETURNS regclass
+CREATE FUNCTION stepadv_internal.create_view(schema text, name text, query text, description text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -71,7 +72,7 @@ BEGIN
 	EXECUTE format('CREATE VIEW %I.%I %s AS %s', schema, name,
 		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)'
 			ELSE '' END, query);
-	EXECUTE format('COMMENT ON VIEW %I.%I IS %L', schema, name, shows);
+	EXECUTE format('COMMENT ON VIEW %I.%I IS %L', schema, name, description);
 	RETURN (SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = schema AND c.relname = create_view.name);
 END
@@ -80,7 +81,7 @@ COMMENT ON FUNCTION stepadv_internal.create_view(text, text, text, text) IS
 'part of attach: creates a view; error if its name is taken';
 
 -- Adapters are for whoever may read what they read, which is what decides.
-CREATE FUNCTION stepadv_internal.create_adapter(schema text, name text, query text, shows text) RETURNS regclass
+CREATE FUNCTION stepadv_internal.create_adapter(schema text, name text, query text, description text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -90,7 +91,7 @@ BEGIN
 	IF query IS NULL THEN
 		RETURN NULL;
 	END IF;
-	view := stepadv_internal.create_view(schema, name, query, shows);
+	view := stepadv_internal.create_view(schema, name, query, description);
 	IF stepadv_internal.server_has('security_invoker'::text) THEN
 		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', stepadv_internal.relation_name(view));
 	END IF;
@@ -184,7 +185,7 @@ COMMENT ON FUNCTION stepadv_internal.lacks(stepadv_internal.attached, stepadv_in
 -- The views of some kinds, each with its query, or with what it lacks, and what it shows;
 -- those of several methods are of those that are among the kinds.
 CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, kinds text[]) RETURNS TABLE (kind text,
-	query text, shows text, lacks text)
+	query text, description text, lacks text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -210,16 +211,17 @@ BEGIN
 					THEN '{task_id,run_id,policy_version,policy_step,staleness}'
 					WHEN '{step_no,advantage}' <@ (v.m).results THEN '{staleness}' ELSE '{}' END::text[]) b);
 			-- The call, and what a row of it is.
-			shows := (SELECT regexp_replace(format('%I.%I(%s): %s', n.nspname, p.proname, CASE WHEN (v.m).ours
+			description := (SELECT regexp_replace(format('%I.%I(%s): %s', n.nspname, p.proname, CASE WHEN (v.m).ours
 					THEN substr((v.m).arguments, 3) ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', '
-						ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, (v.m).shape), '^stepadv\.', '')
+						ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, (v.m).description),
+				'^stepadv\.', '')
 				FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = (v.m).function);
 			RETURN NEXT;
 			CONTINUE;
 		END IF;
 		kind := (v.combined).suffix;
-		shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios'
-			THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, (v.combined).shape);
+		description := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios'
+			THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, (v.combined).description);
 		lacks := stepadv_internal.lacks(a, made, v.combined);
 		IF lacks IS NOT NULL THEN
 			NULL;
@@ -338,7 +340,7 @@ COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text, boolean, boole
 -- Makes the views of an attachment anew: they read then what its row says is kept, or fold.
 -- A view that was dropped stays away, unless it is asked for.
 CREATE FUNCTION stepadv_internal.make_views(attachment regclass, asked text[]) RETURNS TABLE (view_name regclass,
-	shows text)
+	description text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -372,9 +374,9 @@ BEGIN
 			CONTINUE;
 		ELSIF views[i] IS NULL THEN
 			i := coalesce(i, cardinality(kinds) + 1);
-			shows := v.shows;
+			description := v.description;
 			view_name := stepadv_internal.create_view(schema, (a).prefix || '_' || v.kind, v.query,
-				format('%s of %s', v.shows, stepadv_internal.relation_name((a).source)));
+				format('%s of %s', v.description, stepadv_internal.relation_name((a).source)));
 			views[i] := view_name;
 			kinds[i] := v.kind;
 			RETURN NEXT;

@@ -123,7 +123,7 @@ CREATE TYPE stepadv_internal.made_method AS (
 	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text,
 	call text,				-- in its own view, where it refuses a group that it cannot be computed of
 	call_beside text,		-- beside others: a group without a critic's values has no rows then
-	reads text[], needs_value boolean, results text[], kind text, shape text,
+	reads text[], needs_value boolean, results text[], kind text, description text,
 	argument text			-- what it is called with beside others
 );
 COMMENT ON TYPE stepadv_internal.made_method IS
@@ -148,7 +148,7 @@ AS $$
 			ELSE (k.m).results END, CASE WHEN 'step_no' = ANY ((k.m).results) THEN 'step'
 			WHEN 'step_id' = ANY ((k.m).results) THEN 'edge' WHEN 'rollout_id' = ANY ((k.m).results) THEN 'rollout'
 			ELSE 'group' END,
-		(k.m).shape || g.words || coalesce((
+		(k.m).description || g.words || coalesce((
 			SELECT CASE WHEN r.reach = 'Infinity' THEN ', with the history of all earlier policy steps'
 				ELSE format(', with the history of %s policy steps', r.reach) END
 			FROM stepadv_internal.history_reach((k.m).method, s.settings) r(reach)

@@ -9,7 +9,7 @@ CREATE TYPE stepadv.method AS (
 	-- what else it reads, of states and actions that must be made and of the full form of rollout_agg
 	uses text[],
 	options_of text,		-- whose options it takes where it has none of its own
-	shape text,				-- what a row is, for people
+	description text,				-- what a row is, for people
 	place integer,			-- among the extension's
 	function_owner regrole,	-- whose the function was when it was registered
 	by_default boolean		-- attach makes its view without being asked; NULL: it does
@@ -24,8 +24,8 @@ COMMENT ON TABLE stepadv_internal.methods IS 'the methods of the extension, in t
 GRANT SELECT ON stepadv_internal.methods TO PUBLIC;
 -- Functions by their qualified names, as the search_path has none of them.
 INSERT INTO stepadv_internal.methods
-SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.shape, v.place, NULL,
-	v.by_default
+SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.description, v.place,
+	NULL, v.by_default
 FROM (VALUES
 	('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group', 10, true),
 	('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout', 20, true),
@@ -53,13 +53,13 @@ FROM (VALUES
 		'a row per step, for states that hide nothing (see state_check; else history_td, hgpo or gigpo)', 175, true),
 	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc',
 		'a row per edge of the rollout tree, with an example step', 180, false)
-) AS v(method, function, requires, uses, options_of, shape, place, by_default)
+) AS v(method, function, requires, uses, options_of, description, place, by_default)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
 
 -- What a function of a group says of itself, and what is known of it as a method.
 CREATE TYPE stepadv_internal.known_method AS (
-	method text, function regprocedure, requires text[], uses text[], options_of text, shape text,
+	method text, function regprocedure, requires text[], uses text[], options_of text, description text,
 	ours boolean,			-- one of the extension's
 	results text[],			-- columns that it returns
 	parameters text[],		-- what can be said to it, by name
@@ -74,7 +74,7 @@ CREATE TABLE stepadv_internal.combined_views (
 	suffix text PRIMARY KEY,
 	needs text[] NOT NULL,	-- method, methods (two), run, or roles: see lacks
 	options text[] NOT NULL,
-	shape text NOT NULL,	-- what a row is, for people
+	description text NOT NULL,	-- what a row is, for people
 	by_default boolean NOT NULL,
 	reader text,
 	part text,				-- of the digest; NULL: a row per group
@@ -101,7 +101,7 @@ BEGIN
 	THEN
 		RETURN QUERY EXECUTE format($query$
 			SELECT m.method, p.oid::regprocedure, coalesce(m.requires, '{}'), coalesce(m.uses, '{}'), m.options_of,
-				coalesce(m.shape, ''), o.ours, r.names,
+				coalesce(m.description, ''), o.ours, r.names,
 				coalesce(p.proargnames[2:p.pronargs], '{}'), NULL::jsonb
 			FROM (SELECT %L::boolean AS ours, %s::oid AS owner) o CROSS JOIN ONLY %s m
 				-- By an index first: its name, as that text has it, with or without schema and quotes.
@@ -232,7 +232,7 @@ COMMENT ON FUNCTION stepadv_internal.registry(text) IS
 'is another''s';
 
 CREATE FUNCTION stepadv_internal.register_method(function regprocedure, requires text[], uses text[], method text,
-	options_of text, shape text, schema text)
+	options_of text, description text, schema text)
 RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -254,7 +254,7 @@ BEGIN
 		OR 't' <> ALL (coalesce(p.proargmodes, '{i}')) THEN
 		RAISE EXCEPTION 'function % is no method', register_method.function USING ERRCODE = 'wrong_object_type',
 			HINT = 'Its first argument must be a stepadv.rollout_group, and it must be declared with RETURNS TABLE.';
-	ELSIF shape = 'a row per step' AND 4 <> (
+	ELSIF description = 'a row per step' AND 4 <> (
 		SELECT count(*) FROM unnest(p.proargnames, p.proargmodes, p.proallargtypes) c(name, mode, type)
 		WHERE c.mode = 't' AND (c.name, c.type) IN (('step_id', 'bigint'::regtype), ('rollout_id', 'bigint'::regtype),
 			('step_no', 'integer'::regtype), ('advantage', 'float8'::regtype)))
@@ -262,7 +262,7 @@ BEGIN
 		RAISE EXCEPTION 'function % does not return a row per step', register_method.function
 			USING ERRCODE = 'wrong_object_type',
 			HINT = 'A method with an advantage per step returns the columns step_id bigint, rollout_id bigint, '
-				'step_no integer and advantage float8; for another, say by shape what a row is.';
+				'step_no integer and advantage float8; for another, say by description what a row is.';
 	ELSIF p.pronargdefaults < p.pronargs - 1 OR '' = ANY (p.proargnames[2:p.pronargs]) OR 'v' = ANY (p.proargmodes) THEN
 		RAISE EXCEPTION 'function % has a parameter without a name and a default', register_method.function
 			USING ERRCODE = 'wrong_object_type',
@@ -276,11 +276,11 @@ BEGIN
 
 	registry := stepadv_internal.registry(coalesce(register_method.schema, (SELECT n.nspname FROM pg_namespace n
 		WHERE n.oid = p.pronamespace)));
-	EXECUTE format('INSERT INTO %s (method, function, requires, uses, options_of, shape, function_owner) VALUES ($1,
-		$2, $3, $4, $5, $6, $7)
-		ON CONFLICT (method) DO UPDATE SET function = $2, requires = $3, uses = $4, options_of = $5, shape = $6,
+	EXECUTE format('INSERT INTO %s (method, function, requires, uses, options_of, description, function_owner)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (method) DO UPDATE SET function = $2, requires = $3, uses = $4, options_of = $5, description = $6,
 			function_owner = $7', registry)
-		USING name, register_method.function::text, requires, uses, options_of, shape, p.proowner::regrole;
+		USING name, register_method.function::text, requires, uses, options_of, description, p.proowner::regrole;
 	RETURN registry::regclass;
 END
 $$;
@@ -289,7 +289,7 @@ COMMENT ON FUNCTION stepadv_internal.register_method(regprocedure, text[], text[
 
 CREATE FUNCTION stepadv.register_method(function regprocedure, requires text[] DEFAULT '{reward}',
 	uses text[] DEFAULT '{}',
-	method text DEFAULT NULL, options_of text DEFAULT NULL, shape text DEFAULT 'a row per step',
+	method text DEFAULT NULL, options_of text DEFAULT NULL, description text DEFAULT 'a row per step',
 		schema text DEFAULT NULL)
 RETURNS regclass
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';

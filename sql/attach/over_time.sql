@@ -62,7 +62,7 @@ DECLARE
 		n_informative_groups,n_rollouts,n_judged,n_successes,n_steps,n_judged_steps,
 		n_shared_steps,success_rate,mean_return,informative_share,shared_step_share,n_ratios,ess_share,
 			sequence_ess_share,return_sum,uniform,
-		mean_advantage,sd_advantage,mean_abs_advantage,least_advantage,greatest_advantage,n_positive,n_negative}';
+		mean_advantage,sd_advantage,mean_abs_advantage,min_advantage,max_advantage,n_positive,n_negative}';
 BEGIN
 	i := 0;
 	FOR name, role, serves_as IN

@@ -441,7 +441,7 @@ COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text
 
 CREATE FUNCTION stepadv_internal.create_tables(schema text, reward text, partitions integer, states text,
 	group_by text[], unit text, distribute boolean, shards integer, views text[])
-RETURNS TABLE (view_name regclass, shows text)
+RETURNS TABLE (view_name regclass, description text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $create_tables$
@@ -455,7 +455,7 @@ BEGIN
 		EXECUTE format('CREATE SCHEMA %I', create_tables.schema);
 	END IF;
 	PERFORM stepadv_internal.make_tables(schema, reward, partitions, states, group_by, in_shards);
-	RETURN QUERY SELECT a.view_name, a.shows
+	RETURN QUERY SELECT a.view_name, a.description
 	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
 		group_by => create_tables.group_by, rollout_id => 'rollout_id'::text, step_no => 'step_no'::text,
@@ -487,7 +487,7 @@ CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome'
 	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL,
 		distribute boolean DEFAULT false, shards integer DEFAULT NULL,
 	views text[] DEFAULT '{values,groups,rollouts,history_td,grpo,gae,gigpo,graphgpo,rtmc,batch_td,compare,problems}')
-RETURNS TABLE (view_name regclass, shows text)
+RETURNS TABLE (view_name regclass, description text)
 LANGUAGE c ROWS 20 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
 'creates the tables rollouts and steps, the view rollout_rows, which defines the reward (''outcome'', ''steps'' or '

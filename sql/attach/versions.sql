@@ -202,7 +202,7 @@ COMMENT ON FUNCTION stepadv_internal.attachment_of(regclass, text) IS
 'of it; error where there is none, or are several';
 
 -- Outcomes of all tasks under two versions; a row per task that either has.
-CREATE FUNCTION stepadv_internal.versions_by_task(source regclass, a text, b text, prefix text, "by" text)
+CREATE FUNCTION stepadv_internal.versions_by_task(source regclass, a text, b text, prefix text, division text)
 RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, n_b bigint, n_successes_b bigint)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -212,7 +212,7 @@ DECLARE
 	outcomes CONSTANT record := stepadv_internal.task_outcomes(found, '{}'::text[]);
 	known CONSTANT text[] := ARRAY(SELECT d.name FROM stepadv_internal.divisions(found) d WHERE d.role <> 'started_at'
 		ORDER BY d.i);
-	version CONSTANT text := format('t.v%s::text', array_position(known, "by"));
+	version CONSTANT text := format('t.v%s::text', array_position(known, division));
 	list CONSTANT text := (SELECT string_agg('t.t' || i, ', ' ORDER BY i) FROM generate_subscripts(outcomes.tasks,
 		1) i);
 BEGIN
@@ -223,13 +223,13 @@ BEGIN
 		RAISE EXCEPTION 'a and b are the same version: "%"', versions_by_task.a
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Which tasks come out differently under one version is what the view _flaky shows.';
-	ELSIF version IS NULL OR NOT EXISTS (SELECT FROM stepadv_internal.divisions(found) d WHERE d.name = "by"
+	ELSIF version IS NULL OR NOT EXISTS (SELECT FROM stepadv_internal.divisions(found) d WHERE d.name = division
 		AND d.view IS NOT NULL) THEN
-		RAISE EXCEPTION 'the % of the rollouts of % is not known', coalesce("by", 'version'),
+		RAISE EXCEPTION 'the % of the rollouts of % is not known', coalesce(division, 'version'),
 			stepadv_internal.relation_name((found).source) USING ERRCODE = 'null_value_not_allowed',
-			HINT = CASE "by" WHEN 'policy_version'
+			HINT = CASE division WHEN 'policy_version'
 				THEN 'Attach with policy_version => ''…'', the column that says by which policy a rollout was made.'
-				ELSE format('"by" is one of: %s.',
+				ELSE format('division is one of: %s.',
 					(SELECT string_agg(d.name, ', ' ORDER BY d.i) FROM stepadv_internal.divisions(found) d
 						WHERE d.role <> 'started_at' AND d.view IS NOT NULL)) END;
 	END IF;
@@ -250,7 +250,8 @@ COMMENT ON FUNCTION stepadv_internal.versions_by_task(regclass, text, text, text
 'not known';
 
 -- Errors where there is nothing to compare.
-CREATE FUNCTION stepadv_internal.refuse_versions(source regclass, a text, b text, prefix text, "by" text, n_a bigint,
+CREATE FUNCTION stepadv_internal.refuse_versions(source regclass, a text, b text, prefix text, division text,
+	n_a bigint,
 	n_b bigint) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -259,18 +260,19 @@ DECLARE
 	found CONSTANT stepadv_internal.attached := stepadv_internal.attachment_of(source, prefix);
 	outcomes CONSTANT record := stepadv_internal.task_outcomes(found, '{}'::text[]);
 	place CONSTANT integer := array_position(ARRAY(SELECT d.name FROM stepadv_internal.divisions(found) d
-		WHERE d.role <> 'started_at' ORDER BY d.i), "by");
+		WHERE d.role <> 'started_at' ORDER BY d.i), division);
 	versions text;
 BEGIN
 	IF n_a > 0 AND n_b > 0 THEN
-		RAISE EXCEPTION '% "%" and "%" of % share no task', "by", a, b, stepadv_internal.relation_name((found).source)
+		RAISE EXCEPTION '% "%" and "%" of % share no task', division, a, b,
+			stepadv_internal.relation_name((found).source)
 			USING ERRCODE = 'no_data_found',
 			HINT = format('A task is known by %s; attach names another by task_id => ''…''.',
 				array_to_string(outcomes.tasks, ', '));
 	END IF;
 	EXECUTE format('SELECT string_agg(quote_ident(v.v), '', '' ORDER BY v.v) FROM (SELECT DISTINCT t.v%s::text AS v '
 		'FROM %s WHERE t.v%1$s IS DISTINCT FROM NULL ORDER BY 1 LIMIT 20) v', place, outcomes.relation) INTO versions;
-	RAISE EXCEPTION 'no rollout of % "%" of % is judged', "by", CASE WHEN n_a > 0 THEN b ELSE a END,
+	RAISE EXCEPTION 'no rollout of % "%" of % is judged', division, CASE WHEN n_a > 0 THEN b ELSE a END,
 		stepadv_internal.relation_name((found).source) USING ERRCODE = 'no_data_found',
 		HINT = format('There are: %s.', coalesce(versions, 'none'));
 END
@@ -279,7 +281,7 @@ COMMENT ON FUNCTION stepadv_internal.refuse_versions(regclass, text, text, text,
 'part of compare_versions: the error that two versions have nothing to compare, and why';
 
 -- Each task of either, those of both with what their rollouts say by themselves.
-CREATE FUNCTION stepadv_internal.compared_tasks(source regclass, a text, b text, prefix text, "by" text,
+CREATE FUNCTION stepadv_internal.compared_tasks(source regclass, a text, b text, prefix text, division text,
 	solved_above float8)
 RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
 	rate_b float8, difference float8,
@@ -310,13 +312,13 @@ BEGIN
 				CASE WHEN v.n_a > 0 AND v.n_b > 0 THEN stepadv_internal.fisher_exact(v.n_successes_a, v.n_a,
 					v.n_successes_b, v.n_b) END AS p
 			FROM stepadv_internal.versions_by_task(compared_tasks.source, compared_tasks.a, compared_tasks.b,
-				compared_tasks.prefix, compared_tasks."by") v) t) q;
+				compared_tasks.prefix, compared_tasks.division) v) t) q;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.compared_tasks(regclass, text, text, text, text, float8) IS
 'part of compare_versions: the tasks of either version; of those that only one has what belongs to the other is NULL';
 
-CREATE FUNCTION stepadv_internal.compare_versions(source regclass, a text, b text, prefix text, "by" text,
+CREATE FUNCTION stepadv_internal.compare_versions(source regclass, a text, b text, prefix text, division text,
 	solved_above float8)
 RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
 	rate_b float8, difference float8,
@@ -327,14 +329,14 @@ AS $$
 BEGIN
 	RETURN QUERY
 	SELECT c.* FROM stepadv_internal.compared_tasks(compare_versions.source, compare_versions.a, compare_versions.b,
-		compare_versions.prefix, compare_versions."by", compare_versions.solved_above) c
+		compare_versions.prefix, compare_versions.division, compare_versions.solved_above) c
 	WHERE c.difference IS DISTINCT FROM NULL
 	ORDER BY c.q_value, c.p_value, abs(c.difference) DESC, c.task::text COLLATE "C";
 	IF NOT FOUND THEN
 		PERFORM stepadv_internal.refuse_versions(compare_versions.source, compare_versions.a, compare_versions.b,
-			compare_versions.prefix, compare_versions."by", sum(v.n_a)::bigint, sum(v.n_b)::bigint)
+			compare_versions.prefix, compare_versions.division, sum(v.n_a)::bigint, sum(v.n_b)::bigint)
 		FROM stepadv_internal.versions_by_task(compare_versions.source, compare_versions.a, compare_versions.b,
-			compare_versions.prefix, compare_versions."by") v;
+			compare_versions.prefix, compare_versions.division) v;
 	END IF;
 END
 $$;
@@ -342,7 +344,7 @@ COMMENT ON FUNCTION stepadv_internal.compare_versions(regclass, text, text, text
 'stepadv.compare_versions, as the owner of the source where the caller has their rights';
 
 CREATE FUNCTION stepadv.compare_versions(source regclass, a text, b text, prefix text DEFAULT NULL,
-	"by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0)
+	division text DEFAULT 'policy_version', solved_above float8 DEFAULT 0)
 RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
 	rate_b float8, difference float8,
 	solved boolean, lost boolean, flaky boolean, p_value float8, q_value float8)
@@ -350,11 +352,11 @@ LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.compare_versions(regclass, text, text, text, text, float8) IS
 'one row per task that versions a and b both tried: success rates, difference, solved and lost (the rate crosses '
-'solved_above), flaky, Fisher''s exact p_value, q_value (Benjamini-Hochberg); by: the column of a and b; error if a '
-'version has no judged rollout, or no task is common';
+'solved_above), flaky, Fisher''s exact p_value, q_value (Benjamini-Hochberg); division: the column of a and b; '
+'error if a version has no judged rollout, or no task is common';
 
-CREATE FUNCTION stepadv_internal.version_difference(source regclass, a text, b text, prefix text, "by" text,
-	solved_above float8, confidence float8, permutations integer, seed integer, max_q float8)
+CREATE FUNCTION stepadv_internal.version_difference(source regclass, a text, b text, prefix text, division text,
+	solved_above float8, confidence_level float8, permutations integer, seed integer, max_q_value float8)
 RETURNS TABLE (n_tasks bigint, n_only_a bigint, n_only_b bigint, rate_a float8, rate_b float8, difference float8,
 	stderr float8, low float8, high float8, p_value float8, exact boolean,
 	n_solved bigint, n_lost bigint, n_flaky bigint, n_better bigint, n_worse bigint)
@@ -366,13 +368,14 @@ DECLARE
 	n bigint;
 	m bigint;
 BEGIN
-	FOREACH name IN ARRAY '{confidence,max_q}'::text[] LOOP
-		IF (CASE name WHEN 'confidence' THEN version_difference.confidence > 0 AND version_difference.confidence < 1
-			ELSE version_difference.max_q > 0 AND version_difference.max_q <= 1 END) IS NOT TRUE THEN
-			RAISE EXCEPTION '% must be %, not %', name, CASE name WHEN 'confidence' THEN 'between 0 and 1'
+	FOREACH name IN ARRAY '{confidence_level,max_q_value}'::text[] LOOP
+		IF (CASE name WHEN 'confidence_level'
+				THEN version_difference.confidence_level > 0 AND version_difference.confidence_level < 1
+			ELSE version_difference.max_q_value > 0 AND version_difference.max_q_value <= 1 END) IS NOT TRUE THEN
+			RAISE EXCEPTION '% must be %, not %', name, CASE name WHEN 'confidence_level' THEN 'between 0 and 1'
 				ELSE 'above 0 and at most 1' END,
-				coalesce(CASE name WHEN 'confidence' THEN version_difference.confidence
-					ELSE version_difference.max_q END::text, 'NULL') USING ERRCODE = 'invalid_parameter_value';
+				coalesce(CASE name WHEN 'confidence_level' THEN version_difference.confidence_level
+					ELSE version_difference.max_q_value END::text, 'NULL') USING ERRCODE = 'invalid_parameter_value';
 		END IF;
 	END LOOP;
 	IF (version_difference.permutations >= 1) IS NOT TRUE THEN
@@ -394,18 +397,18 @@ BEGIN
 				avg(c.rate_b ORDER BY c.rate_b) FILTER (WHERE c.n_a > 0) AS rate_b,
 			count(*) FILTER (WHERE c.solved) AS n_solved, count(*) FILTER (WHERE c.lost) AS n_lost,
 				count(*) FILTER (WHERE c.flaky AND c.difference IS DISTINCT FROM NULL) AS n_flaky,
-			count(*) FILTER (WHERE c.q_value <= version_difference.max_q AND c.difference > 0) AS n_better,
-				count(*) FILTER (WHERE c.q_value <= version_difference.max_q AND c.difference < 0) AS n_worse,
+			count(*) FILTER (WHERE c.q_value <= version_difference.max_q_value AND c.difference > 0) AS n_better,
+				count(*) FILTER (WHERE c.q_value <= version_difference.max_q_value AND c.difference < 0) AS n_worse,
 			-- In one order, or the signs drawn would tell how the rows came.
 			coalesce(array_agg(c.difference ORDER BY c.difference) FILTER (WHERE c.difference IS DISTINCT FROM NULL),
 				'{}') AS differences
 		FROM stepadv_internal.compared_tasks(version_difference.source, version_difference.a, version_difference.b,
-			version_difference.prefix, version_difference."by", version_difference.solved_above) c) s
-	LEFT JOIN LATERAL stepadv_internal.paired_difference(s.differences, version_difference.confidence,
+			version_difference.prefix, version_difference.division, version_difference.solved_above) c) s
+	LEFT JOIN LATERAL stepadv_internal.paired_difference(s.differences, version_difference.confidence_level,
 		version_difference.permutations, version_difference.seed) d ON true;
 	IF n_tasks = 0 THEN
 		PERFORM stepadv_internal.refuse_versions(version_difference.source, version_difference.a, version_difference.b,
-			version_difference.prefix, version_difference."by", n, m);
+			version_difference.prefix, version_difference.division, n, m);
 	END IF;
 	RETURN NEXT;
 END
@@ -415,9 +418,9 @@ COMMENT ON FUNCTION stepadv_internal.version_difference(regclass, text, text, te
 'stepadv.version_difference, as the owner of the source where the caller has their rights';
 
 CREATE FUNCTION stepadv.version_difference(source regclass, a text, b text, prefix text DEFAULT NULL,
-	"by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0,
-	confidence float8 DEFAULT 0.95, permutations integer DEFAULT 10000, seed integer DEFAULT 1,
-		max_q float8 DEFAULT 0.05)
+	division text DEFAULT 'policy_version', solved_above float8 DEFAULT 0,
+	confidence_level float8 DEFAULT 0.95, permutations integer DEFAULT 10000, seed integer DEFAULT 1,
+		max_q_value float8 DEFAULT 0.05)
 RETURNS TABLE (n_tasks bigint, n_only_a bigint, n_only_b bigint, rate_a float8, rate_b float8, difference float8,
 	stderr float8, low float8, high float8, p_value float8, exact boolean,
 	n_solved bigint, n_lost bigint, n_flaky bigint, n_better bigint, n_worse bigint)
@@ -427,4 +430,4 @@ COMMENT ON FUNCTION stepadv.version_difference(regclass, text, text, text, text,
 	float8) IS
 'versions a and b over their common tasks: mean success rates, difference with standard error by task and Student''s '
 'interval, p_value of permuted signs (exact up to 20 differing tasks), tasks solved, lost, better and worse (q_value '
-'at most max_q); errors as for compare_versions';
+'at most max_q_value); errors as for compare_versions';

@@ -288,7 +288,7 @@ BEGIN
 		SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode,
 			stepadv_internal.history_length((a).options))
 		FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'),
-			('observation_last', 'last_observations')) m(states, mode)
+			('observation_last', 'observation_last')) m(states, mode)
 		WHERE m.states = (a).states);
 END
 $$;

@@ -126,8 +126,8 @@ CREATE AGGREGATE stepadv.rollup(digest stepadv.group_digest, part text) (
 	COMBINEFUNC = stepadv_internal.group_digest_add, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.group_digest, text) IS
-'merges only one part of digests, and the counts: advantages, histogram, signs, calls, measures or horizons; counts: '
-'only the counts';
+'merges only one part of digests, and the counts: advantages, histogram, quadrants, calls, measures or horizons; '
+'counts: only the counts';
 
 -- ---- Reading
 
@@ -145,7 +145,7 @@ COMMENT ON FUNCTION stepadv.digest_counts(stepadv.group_digest) IS
 
 CREATE FUNCTION stepadv.digest_advantages(digest stepadv.group_digest)
 RETURNS TABLE (method text, n_steps bigint, mean_abs_advantage float8, mean_advantage float8, sd_advantage float8,
-	least_advantage float8, greatest_advantage float8, n_positive bigint, n_negative bigint)
+	min_advantage float8, max_advantage float8, n_positive bigint, n_negative bigint)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 8
 AS 'MODULE_PATHNAME', 'stepadv_digest_advantages';
 COMMENT ON FUNCTION stepadv.digest_advantages(stepadv.group_digest) IS
@@ -159,16 +159,16 @@ AS 'MODULE_PATHNAME', 'stepadv_digest_histogram';
 COMMENT ON FUNCTION stepadv.digest_histogram(stepadv.group_digest) IS
 'the distribution of the advantages of a digest: number of steps by method and bin of 1/256, identified by its middle';
 
-CREATE FUNCTION stepadv.digest_signs(digest stepadv.group_digest)
+CREATE FUNCTION stepadv.digest_quadrants(digest stepadv.group_digest)
 RETURNS TABLE (method_a text, method_b text, success boolean, quadrant text, n_steps bigint, share float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200 ROWS 200
-AS 'MODULE_PATHNAME', 'stepadv_digest_signs';
-COMMENT ON FUNCTION stepadv.digest_signs(stepadv.group_digest) IS
+AS 'MODULE_PATHNAME', 'stepadv_digest_quadrants';
+COMMENT ON FUNCTION stepadv.digest_quadrants(stepadv.group_digest) IS
 'the signs of the steps of a digest by two methods, in either order: number of steps and share by success of the '
 'rollout (NULL: not judged) and quadrant (--, -0, … ++; NULL: one method has no advantage)';
 
 CREATE FUNCTION stepadv.digest_differences(digest stepadv.group_digest) RETURNS TABLE (method_a text, method_b text,
-	greatest_difference float8)
+	max_difference float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_digest_differences';
 COMMENT ON FUNCTION stepadv.digest_differences(stepadv.group_digest) IS

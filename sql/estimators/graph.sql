@@ -17,7 +17,7 @@ CREATE FUNCTION stepadv.graphgpo(rollouts stepadv.rollout_group, discount float8
 	success_reward float8 DEFAULT 10,
 	graph_weight float8 DEFAULT 1, episode_weight float8 DEFAULT 1, epsilon float8 DEFAULT 1e-6,
 	convention text DEFAULT 'paper', weighting text DEFAULT 'rollout', success_above float8 DEFAULT 0,
-	normalise text DEFAULT 'std', epsilon_of text DEFAULT 'absolute')
+	normalise text DEFAULT 'std', epsilon_scale text DEFAULT 'none')
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, distance float8, next_distance float8,
 			   step_reward float8, n_state integer, episode_advantage float8, graph_advantage float8, advantage float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 100 SUPPORT stepadv_internal.row_support
@@ -64,7 +64,7 @@ COMMENT ON FUNCTION stepadv.graph_nodes(stepadv.rollout_group, float8) IS
 CREATE FUNCTION stepadv.graph_edges(rollouts stepadv.rollout_group, discount float8 DEFAULT 0.1,
 	success_reward float8 DEFAULT 10,
 	epsilon float8 DEFAULT 1e-6, convention text DEFAULT 'paper', success_above float8 DEFAULT 0,
-	normalise text DEFAULT 'std', epsilon_of text DEFAULT 'absolute')
+	normalise text DEFAULT 'std', epsilon_scale text DEFAULT 'none')
 RETURNS TABLE (state bigint, action bigint, next_state bigint, visits integer, rollouts integer, cost float8,
 			   distance float8, next_distance float8, step_reward float8, graph_advantage float8, step_id bigint)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2500 ROWS 100 SUPPORT stepadv_internal.row_support

@@ -289,13 +289,13 @@ COMMENT ON FUNCTION stepadv.rollouts(stepadv.rollout_group, float8) IS
 'success are NULL if not judged; truncated and policy_step as given';
 
 CREATE FUNCTION stepadv.history_states(rollouts stepadv.rollout_group, mode text DEFAULT 'sequence',
-	k integer DEFAULT 2) RETURNS stepadv.rollout_group
+	history_length integer DEFAULT 2) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_history_states';
 COMMENT ON FUNCTION stepadv.history_states(stepadv.rollout_group, text, integer) IS
 'the group with each state replaced by a hash of the earlier actions of the rollout: ''sequence'' in order, ''set'' '
-'the distinct ones, ''root'' none (one state), ''last'' the last k; or, ''last_observations'', of the current state '
-'and the k - 1 before; next_state becomes the state after the step';
+'the distinct ones, ''root'' none, ''last'' the last history_length; or, ''observation_last'', of the last '
+'history_length states, with its own; next_state becomes the state after the step';
 
 CREATE FUNCTION stepadv.by_turn(rollouts stepadv.rollout_group,
 	actions text DEFAULT 'sequence') RETURNS stepadv.rollout_group

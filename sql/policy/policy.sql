@@ -58,7 +58,7 @@ CREATE FUNCTION stepadv.token_objective(logp_new anycompatiblearray, logp_old an
 	advantage float8,
 	kind text DEFAULT 'ppo', clip_low float8 DEFAULT 0.2, clip_high float8 DEFAULT NULL,
 	dual_clip float8 DEFAULT NULL, clamp_log_ratio float8 DEFAULT NULL,
-	OUT n_tokens bigint, OUT objective float8, OUT log_ratio float8, OUT least_ratio float8, OUT most_ratio float8,
+	OUT n_tokens bigint, OUT objective float8, OUT log_ratio float8, OUT min_ratio float8, OUT max_ratio float8,
 	OUT n_below bigint, OUT n_above bigint, OUT n_clipped bigint) RETURNS record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_token_objective';

@@ -5,25 +5,25 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_hash_features';
 COMMENT ON FUNCTION stepadv.hash_features(text[], integer, integer) IS
 'features of a step by signed feature hashing: each atom, and each run of up to ngrams atoms in a row, adds +1 '
-'or -1 to one of dim places by its XXH3 hash; no atoms: zeros; the same on every machine and in every version; '
+'or -1 to one of dim indices by its XXH3 hash; no atoms: zeros; the same on every machine and in every version; '
 'NULL for NULL; error on a NULL atom';
 
 CREATE FUNCTION stepadv.hash_features_sparse(atoms text[], dim integer DEFAULT 262144, ngrams integer DEFAULT 1,
-	OUT places integer[], OUT weights real[])
+	OUT indices integer[], OUT weights real[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_hash_features_sparse';
 COMMENT ON FUNCTION stepadv.hash_features_sparse(text[], integer, integer) IS
-'hash_features without its zeros: the places, counted from 1 and ascending, and their values; dim can therefore be '
+'hash_features without its zeros: the indices, counted from 1 and ascending, and their values; dim can therefore be '
 'large, so that atoms rarely collide; no atoms: empty arrays; NULL for NULL; error on a NULL atom';
 
 -- Models
 
 CREATE TYPE stepadv.progress_model AS (
-	loss text, lambda float8, intercept float8, weights float8[], places integer[], n_rollouts bigint, n_steps bigint
+	loss text, lambda float8, intercept float8, weights float8[], indices integer[], n_rollouts bigint, n_steps bigint
 );
 COMMENT ON TYPE stepadv.progress_model IS
 'a linear estimator of progress (SPA), fitted by progress_fit: loss, squared or logistic; lambda of the ridge '
-'penalty; intercept, once per rollout; weights of the features; places, ascending, for sparse features, else empty; '
+'penalty; intercept, once per rollout; weights of the features; indices, ascending, for sparse features, else empty; '
 'number of rollouts and steps in the fit';
 
 -- Fitting
@@ -61,12 +61,12 @@ CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcom
 	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8,
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, indices integer[], weights real[], outcome float8,
 	lambda float8) (
 	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8,
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, indices integer[], weights real[], outcome float8,
 	lambda float8, loss text) (
 	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
@@ -79,8 +79,8 @@ COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text) 
 'progress_fit with loss ''squared'', or ''logistic'': log-odds of outcomes from 0 to 1, by cross-entropy plus lambda '
 '|w|^2';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8) IS
-'progress_fit over sparse features: places, counted from 1 and ascending, and their values; exact up to 1,500 '
-'distinct places, by conjugate gradients beyond; error if places are not ascending';
+'progress_fit over sparse features: indices, counted from 1 and ascending, and their values; exact up to 1,500 '
+'distinct indices, by conjugate gradients beyond; error if indices are not ascending';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8, text) IS
 'progress_fit over sparse features with loss ''squared'' or ''logistic''';
 
@@ -93,11 +93,11 @@ COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, real[]) IS
 'the contribution of a step to the outcome predicted by the model (SPA''s c); for a logistic model, in log-odds; '
 'NULL for NULL; error on features of another length, with NULL, NaN or infinity, and on a model of sparse features';
 
-CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, places integer[], weights real[]) RETURNS float8
+CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, indices integer[], weights real[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_predict_sparse';
 COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, integer[], real[]) IS
-'the same for sparse features, by any model: places that a model of sparse features has not seen have weight 0; NULL '
+'the same for sparse features, by any model: indices that a model of sparse features has not seen have weight 0; NULL '
 'for NULL; errors as for progress_fit over sparse features, and on a place beyond the features of a model of dense '
 'features';
 

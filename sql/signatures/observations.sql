@@ -1,7 +1,7 @@
 
--- States from observations: src/signatures/{normalize_observation,observation,cluster,sequence_matcher}.c
+-- States from observations: src/signatures/{normalise_observation,observation,cluster,sequence_matcher}.c
 
-CREATE FUNCTION stepadv.normalize_observation(
+CREATE FUNCTION stepadv.normalise_observation(
 	observation text,
 	whitespace boolean DEFAULT true,
 	ansi boolean DEFAULT true,
@@ -12,9 +12,9 @@ CREATE FUNCTION stepadv.normalize_observation(
 	root text DEFAULT NULL)
 RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
-AS 'MODULE_PATHNAME', 'stepadv_normalize_observation';
+AS 'MODULE_PATHNAME', 'stepadv_normalise_observation';
 
-COMMENT ON FUNCTION stepadv.normalize_observation(text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+COMMENT ON FUNCTION stepadv.normalise_observation(text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
 'an observation without text that differs from run to run: whitespace (runs become one blank), ansi (terminal '
 'escapes), lowercase (ASCII), digits (runs become 0), addresses (0x… becomes <address>), timestamps (<time>, '
 '<duration>), root (a directory at the start of paths); NULL for NULL';

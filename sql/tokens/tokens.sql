@@ -50,10 +50,10 @@ COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, in
 CREATE FUNCTION stepadv.step_lineage(lineage stepadv.token_lineage)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_prompt_tokens integer, n_response_tokens integer,
 	n_new_tokens integer,
-			   extends_previous boolean, differs_at integer, run integer)
+			   extends_previous boolean, differs_at integer, segment_no integer)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_step_lineage';
 COMMENT ON FUNCTION stepadv.step_lineage(stepadv.token_lineage) IS
 'the steps of a token_lineage: tokens of prompt and response; n_new_tokens, not in earlier steps of the rollout; '
 'extends_previous, whether the prompt begins with all tokens of the previous step; differs_at, the first position '
-'that differs; run, the number of the run of steps that extend each other';
+'that differs; segment_no: steps of one segment extend each other';

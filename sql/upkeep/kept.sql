@@ -4,7 +4,7 @@
 --
 --	<prefix>_fresh			view: what <prefix>_values was, the fold of the rows
 --	<prefix>_folded			table: its rows, kept
---	<prefix>_changed		table: keys of groups that wait to be folded (how => 'refresh')
+--	<prefix>_changed		table: keys of groups that wait to be folded (mode => 'refresh')
 --	<prefix>_seen			table: how many rows each group had when refresh looked (with a watermark)
 --	<prefix>_fresh_digests	view: the digests of the groups, made of the rows
 --	<prefix>_made_digests	view: the same, made of the kept groups

@@ -106,7 +106,7 @@ COMMENT ON FUNCTION stepadv_internal.refuse_names(text, text) IS
 'part of maintain: error if a name of what is to be made is taken';
 
 -- Empty, and nobody who fills it yet.
-CREATE FUNCTION stepadv_internal.make_kept(attachment regclass, how text, watermark text, overlap interval)
+CREATE FUNCTION stepadv_internal.make_kept(attachment regclass, mode text, watermark text, overlap interval)
 	RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -142,7 +142,7 @@ BEGIN
 	EXECUTE format('ALTER TABLE %1$s ADD CONSTRAINT %2$I PRIMARY KEY (%3$s), ALTER rollouts SET STORAGE EXTERNAL; '
 		'COMMENT ON COLUMN %1$s.%4$I IS ''when the group was last folded''', folded, (a).prefix || '_folded_pkey',
 		stepadv_internal.list(keys, '%1$I'::text, ', '::text), refreshed_at);
-	IF make_kept.how = 'refresh' THEN
+	IF make_kept.mode = 'refresh' THEN
 		changed := stepadv_internal.create_kept(a, fresh, '_changed'::text, format('SELECT %s FROM %s f', list, fresh),
 			'groups of ' || (a).source || ' that wait to be folded again; NULL: all');
 	END IF;
@@ -154,7 +154,7 @@ BEGIN
 			stepadv_internal.list(keys, 'k%2$s'::text, ', '::text));
 	END IF;
 	EXECUTE format('UPDATE %s SET kept = $1, fresh = $2, folded = $3, changed = $4, watermark = $5, overlap = $6,
-		seen = $7', stepadv_internal.relation_name(attachment)) USING make_kept.how, fresh, folded, changed,
+		seen = $7', stepadv_internal.relation_name(attachment)) USING make_kept.mode, fresh, folded, changed,
 		make_kept.watermark, CASE WHEN make_kept.watermark IS NOT NULL THEN make_kept.overlap END, seen;
 	PERFORM stepadv_internal.make_kept_digests(attachment);
 END

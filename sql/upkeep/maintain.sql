@@ -3,7 +3,7 @@
 -- ---- Begin
 
 -- The attachment that is meant, which nobody maintains yet; an error where what was given cannot be meant.
-CREATE FUNCTION stepadv_internal.to_maintain(source regclass, prefix text, how text, watermark text, overlap interval)
+CREATE FUNCTION stepadv_internal.to_maintain(source regclass, prefix text, mode text, watermark text, overlap interval)
 	RETURNS regclass
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -16,12 +16,12 @@ DECLARE
 BEGIN
 	IF to_maintain.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
-	ELSIF to_maintain.how IS NULL OR to_maintain.how NOT IN ('triggers', 'refresh') THEN
-		RAISE EXCEPTION 'unknown way to maintain: %', coalesce(quote_literal(to_maintain.how), 'NULL')
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'how is ''triggers'' (each statement folds the groups '
+	ELSIF to_maintain.mode IS NULL OR to_maintain.mode NOT IN ('triggers', 'refresh') THEN
+		RAISE EXCEPTION 'unknown mode: %', coalesce(quote_literal(to_maintain.mode), 'NULL')
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'mode is ''triggers'' (each statement folds the groups '
 				'that it changed) or ''refresh'' (the function refresh does).';
-	ELSIF to_maintain.watermark IS NOT NULL AND to_maintain.how <> 'refresh' THEN
-		RAISE EXCEPTION 'a watermark is only for how => ''refresh''' USING ERRCODE = 'invalid_parameter_value';
+	ELSIF to_maintain.watermark IS NOT NULL AND to_maintain.mode <> 'refresh' THEN
+		RAISE EXCEPTION 'a watermark is only for mode => ''refresh''' USING ERRCODE = 'invalid_parameter_value';
 	ELSIF to_maintain.watermark IS NOT NULL AND (to_maintain.overlap >= interval '0') IS NOT TRUE THEN
 		RAISE EXCEPTION 'overlap must be zero or more, not %', coalesce(to_maintain.overlap::text, 'NULL')
 			USING ERRCODE = 'invalid_parameter_value';
@@ -104,7 +104,7 @@ COMMENT ON FUNCTION stepadv_internal.bring_up(regclass, boolean) IS
 'part of maintain and refresh: finds what changed, where no triggers tell, folds it, and notes as of when; how many '
 'groups';
 
-CREATE FUNCTION stepadv_internal.maintain(source regclass, prefix text, how text, watermark text, overlap interval)
+CREATE FUNCTION stepadv_internal.maintain(source regclass, prefix text, mode text, watermark text, overlap interval)
 	RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -114,10 +114,10 @@ DECLARE
 	a stepadv_internal.attached;
 BEGIN
 	PERFORM stepadv_internal.must_write('maintain'::text);
-	meant := stepadv_internal.to_maintain(maintain.source, maintain.prefix, maintain.how, maintain.watermark,
+	meant := stepadv_internal.to_maintain(maintain.source, maintain.prefix, maintain.mode, maintain.watermark,
 		maintain.overlap);
 	PERFORM stepadv_internal.refuse_texts(stepadv_internal.known(meant));
-	PERFORM stepadv_internal.make_kept(meant, maintain.how, maintain.watermark, maintain.overlap);
+	PERFORM stepadv_internal.make_kept(meant, maintain.mode, maintain.watermark, maintain.overlap);
 	a := stepadv_internal.known(meant);
 	PERFORM stepadv_internal.bring_up(meant, true);
 	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.seen, a.digests));
@@ -138,12 +138,12 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.maintain(regclass, text, text, text, interval) IS
 'stepadv.maintain, as the owner of the source';
 
-CREATE FUNCTION stepadv.maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers',
+CREATE FUNCTION stepadv.maintain(source regclass, prefix text DEFAULT NULL, mode text DEFAULT 'triggers',
 	watermark text DEFAULT NULL, overlap interval DEFAULT '10 minutes') RETURNS regclass
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.maintain(regclass, text, text, text, interval) IS
 'materializes the groups of an attached source in <prefix>_folded, and their digests in <prefix>_digests if views '
-'read them; how: triggers (each statement) or refresh (on request; with a watermark, a timestamptz column, without '
+'read them; mode: triggers (each statement) or refresh (on request; with a watermark, a timestamptz column, without '
 'triggers; overlap: how late its rows may be committed)';
 
 -- ---- End
@@ -238,7 +238,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refresh_kept(regclass, boolean) IS
 'part of refresh, for the owner of the attachment';
 
-CREATE FUNCTION stepadv_internal.refresh(source regclass, prefix text, everything boolean)
+CREATE FUNCTION stepadv_internal.refresh(source regclass, prefix text, full boolean)
 RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -251,7 +251,7 @@ BEGIN
 	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix, false) LOOP
 		SELECT total + r.n INTO total
 		FROM stepadv_internal.run(attachment, format('SELECT stepadv_internal.refresh_kept(%L::regclass, %L::boolean)',
-			attachment::oid, coalesce(refresh.everything, false))) r(n bigint);
+			attachment::oid, coalesce(refresh.full, false))) r(n bigint);
 	END LOOP;
 	RETURN total;
 END
@@ -259,9 +259,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refresh(regclass, text, boolean) IS
 'what refresh does';
 
-CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false)
+CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, full boolean DEFAULT false)
 RETURNS bigint
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.refresh(regclass, text, boolean) IS
-'folds the groups of a maintained source that changed since the last refresh; everything: folds all groups, also if '
+'folds the groups of a maintained source that changed since the last refresh; full: folds all groups, also if '
 'changes were not seen, and creates triggers for new partitions; returns the number of groups';

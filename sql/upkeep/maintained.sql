@@ -50,7 +50,7 @@ COMMENT ON FUNCTION stepadv_internal.problems_of_kept(stepadv_internal.attached)
 
 -- One by one: what one owner has made of theirs is no error for the others.
 CREATE FUNCTION stepadv.maintained()
-RETURNS TABLE (source regclass, prefix text, how text, as_of timestamptz, age interval, problem text)
+RETURNS TABLE (source regclass, prefix text, mode text, as_of timestamptz, age interval, problem text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -65,7 +65,7 @@ BEGIN
 	LOOP
 		source := a.source;
 		prefix := a.prefix;
-		how := a.kept;
+		mode := a.kept;
 		BEGIN
 			SELECT string_agg(c.problem, '; ' ORDER BY c.problem) INTO problem FROM (
 				SELECT * FROM stepadv_internal.problems_of_kept(a)
@@ -90,7 +90,7 @@ BEGIN
 			WHERE c.oid = ANY (lost.views) AND c.relkind = 'v');
 		source := NULL;
 		prefix := lost.prefix;
-		how := lost.kept;
+		mode := lost.kept;
 		as_of := CASE WHEN lost.kept <> 'triggers' THEN lost.as_of END;
 		age := clock_timestamp() - as_of;
 		problem := format('groups of %s are no longer kept: their source is gone, or was made anew', relation);
@@ -99,7 +99,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.maintained() IS
-'one row per kept attachment of the caller, or of roles whose privileges they have: how groups are kept; as_of: '
+'one row per kept attachment of the caller, or of roles whose privileges they have: mode of maintain; as_of: '
 'changes committed before are included, NULL: groups are or may be stale; age; problem: why (another partition, a '
 'replaced view, missing triggers); source NULL: dropped; reads only catalogs';
 
@@ -107,7 +107,7 @@ COMMENT ON FUNCTION stepadv.maintained() IS
 
 -- In one snapshot.  Groups that wait for refresh are as they should be; of those whose digest is made when it is
 -- read nothing is kept that could be wrong, and to look would be an error.
-CREATE FUNCTION stepadv_internal.check_kept(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+CREATE FUNCTION stepadv_internal.check_kept(attachment regclass) RETURNS TABLE (group_key jsonb, problem text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $check_kept$
@@ -150,7 +150,7 @@ COMMENT ON FUNCTION stepadv_internal.check_kept(regclass) IS
 'part of check_maintained, for the owner of the attachment';
 
 CREATE FUNCTION stepadv_internal.check_maintained(source regclass, prefix text)
-RETURNS TABLE ("group" jsonb, problem text)
+RETURNS TABLE (group_key jsonb, problem text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -160,7 +160,7 @@ BEGIN
 	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(check_maintained.source, check_maintained.prefix,
 		false) LOOP
 		RETURN QUERY SELECT * FROM stepadv_internal.run(attachment, format('SELECT * FROM '
-			'stepadv_internal.check_kept(%L::regclass)', attachment::oid)) c("group" jsonb, problem text);
+			'stepadv_internal.check_kept(%L::regclass)', attachment::oid)) c(group_key jsonb, problem text);
 	END LOOP;
 END
 $$;
@@ -168,9 +168,9 @@ COMMENT ON FUNCTION stepadv_internal.check_maintained(regclass, text) IS
 'what check_maintained does';
 
 CREATE FUNCTION stepadv.check_maintained(source regclass, prefix text DEFAULT NULL)
-RETURNS TABLE ("group" jsonb, problem text)
+RETURNS TABLE (group_key jsonb, problem text)
 LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.check_maintained(regclass, text) IS
 'compares kept groups and digests of a source with a fresh fold: a row per group that differs (with a watermark also '
-'since the last refresh), is missing or has no rows, and (group NULL) per table whose changes are not seen, or that '
-'has row-level security or another owner; reads all rows';
+'since the last refresh), is missing or has no rows, and (group_key NULL) per table whose changes are not seen, or '
+'that has row-level security or another owner; reads all rows';

@@ -30,8 +30,8 @@ COMMENT ON FUNCTION stepadv_internal.pool_of(regclass) IS
 'part of pools: the table behind a view of create_pool, of the view''s owner, and the columns of the group; error for '
 'anything else';
 
-CREATE FUNCTION stepadv_internal.create_pool(source regclass, prefix text, min_rollouts integer, drop_uniform text,
-	max_staleness integer, uses integer) RETURNS regclass
+CREATE FUNCTION stepadv_internal.create_pool(source regclass, prefix text, min_rollouts integer, informative text,
+	max_staleness integer, max_uses integer) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $create_pool$
@@ -42,15 +42,16 @@ DECLARE
 		WHERE c.oid = (a).attachment);
 	pool CONSTANT text := format('%I.%I', in_schema, (a).prefix || '_pool');
 	has_age CONSTANT boolean := stepadv_internal.column_type(groups, 'staleness'::text) IS NOT NULL;
-	uniform CONSTANT text := CASE create_pool.drop_uniform WHEN 'dapo' THEN 'g.uniform AND g.n_judged > 1'
+	uniform CONSTANT text := CASE create_pool.informative WHEN 'dapo' THEN 'g.uniform AND g.n_judged > 1'
 		WHEN 'verl_agent' THEN 'g.uniform' WHEN 'rtmc' THEN 'g.success_rate = 0 OR g.success_rate = 1' END;
 	wrong CONSTANT text := CASE
 		WHEN coalesce(min_rollouts, 0) < 1
 			THEN format('min_rollouts must be at least 1, not %s', coalesce(min_rollouts::text, 'NULL'))
-		WHEN coalesce(uses, 0) < 1 THEN format('uses must be at least 1, not %s', coalesce(uses::text, 'NULL'))
+		WHEN coalesce(max_uses, 0) < 1
+			THEN format('max_uses must be at least 1, not %s', coalesce(max_uses::text, 'NULL'))
 		WHEN max_staleness < 0 THEN format('max_staleness must be at least 0, not %s', max_staleness)
-		WHEN drop_uniform IS NOT NULL AND uniform IS NULL
-			THEN format('unknown rule for drop_uniform: "%s"', drop_uniform) END;
+		WHEN informative IS NOT NULL AND uniform IS NULL
+			THEN format('unknown rule for informative: "%s"', informative) END;
 	keys text[];
 BEGIN
 	IF groups IS NULL THEN
@@ -66,7 +67,7 @@ BEGIN
 			HINT = 'Tell attach which column is the policy_step of a rollout.';
 	ELSIF wrong IS NOT NULL THEN
 		RAISE EXCEPTION '%', wrong USING ERRCODE = 'invalid_parameter_value', HINT = CASE WHEN wrong ~ '^unknown'
-			THEN 'drop_uniform is ''dapo'', ''verl_agent'' or ''rtmc''; NULL keeps groups whose rollouts all ended '
+			THEN 'informative is ''dapo'', ''verl_agent'' or ''rtmc''; NULL keeps groups whose rollouts all ended '
 				'alike.' ELSE '' END;
 	END IF;
 	keys := stepadv_internal.group_columns(groups, (a).n_group_columns);
@@ -94,7 +95,7 @@ BEGIN
 			coalesce(p.n_uses, 0) AS n_uses, p.claim, p.claimed_by, p.claimed_until, p.consumed_at, p.consumed_step
 		FROM %7$s g LEFT JOIN %8$s p ON %9$s$$,
 		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text), CASE WHEN has_age THEN ', g.staleness' ELSE '' END,
-		create_pool.uses, create_pool.min_rollouts,
+		create_pool.max_uses, create_pool.min_rollouts,
 		coalesce('coalesce(g.staleness > ' || create_pool.max_staleness || ', true)', 'false'),
 		coalesce(uniform, 'false'), stepadv_internal.relation_name(groups), pool,
 		stepadv_internal.same_columns('g'::text, 'p'::text, keys, groups)),
@@ -106,14 +107,15 @@ COMMENT ON FUNCTION stepadv_internal.create_pool(regclass, text, integer, text, 
 'stepadv.create_pool, as the owner of the source where the caller has their rights';
 
 CREATE FUNCTION stepadv.create_pool(source regclass, prefix text DEFAULT NULL, min_rollouts integer DEFAULT 2,
-	drop_uniform text DEFAULT 'dapo', max_staleness integer DEFAULT NULL, uses integer DEFAULT 1) RETURNS regclass
+	informative text DEFAULT 'dapo', max_staleness integer DEFAULT NULL, max_uses integer DEFAULT 1) RETURNS regclass
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.create_pool(regclass, text, integer, text, integer, integer) IS
 'creates a pool of the groups of an attachment for claim_groups: the view <prefix>_ready, with the status of each '
-'group, over the table <prefix>_pool, which records claims. Rules: min_rollouts, drop_uniform, max_staleness (policy '
-'steps), uses (how often a group can be consumed)';
+'group, over the table <prefix>_pool, which records claims. Rules: min_rollouts, informative, max_staleness (policy '
+'steps), max_uses (how often a group can be consumed)';
 
-CREATE FUNCTION stepadv_internal.claim_groups(pool anyelement, n integer, "by" text[], lease interval, holder text)
+CREATE FUNCTION stepadv_internal.claim_groups(pool anyelement, max_groups integer, order_by text[], lease interval,
+	holder text)
 RETURNS SETOF anyelement
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -131,8 +133,8 @@ DECLARE
 	parts text[];
 	items text[] := '{}';	-- in which order groups are taken
 BEGIN
-	IF coalesce(claim_groups.n, 0) < 1 THEN
-		RAISE EXCEPTION 'n must be at least 1, not %', coalesce(claim_groups.n::text, 'NULL')
+	IF coalesce(claim_groups.max_groups, 0) < 1 THEN
+		RAISE EXCEPTION 'max_groups must be at least 1, not %', coalesce(claim_groups.max_groups::text, 'NULL')
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'It is how many groups are wanted.';
 	ELSIF claim_groups.lease IS NULL OR claim_groups.lease <= '0'::interval THEN
 		RAISE EXCEPTION 'lease must be longer than 0, not %', coalesce(claim_groups.lease::text, 'NULL')
@@ -140,7 +142,7 @@ BEGIN
 				HINT = 'It is the time after which others may take the groups if they are not consumed by then.';
 	END IF;
 	PERFORM stepadv_internal.must_write('claim_groups'::text);
-	FOREACH wanted IN ARRAY coalesce(claim_groups."by", '{}') LOOP
+	FOREACH wanted IN ARRAY coalesce(claim_groups.order_by, '{}') LOOP
 		parts := regexp_match(wanted, '^(.*?)( desc)?$'::text);
 		IF wanted = 'random' THEN
 			items := items || 'random()'::text;
@@ -149,7 +151,7 @@ BEGIN
 		ELSE
 			PERFORM stepadv_internal.refuse_column(format('cannot claim groups by "%s": %s has no such column',
 				coalesce(wanted, 'NULL'), stepadv_internal.relation_name(ready)), parts[1], ARRAY[ready],
-				'by names columns of the view, each with desc behind it where the largest come first, or '
+				'order_by names columns of the view, each with desc behind it where the largest come first, or '
 				'random.'::text);
 		END IF;
 	END LOOP;
@@ -172,7 +174,7 @@ BEGIN
 		SELECT jsonb_populate_record(t.taken, %10$L) FROM taken t$$,
 		ready, behind.pool, stepadv_internal.same_columns('q'::text, 'r'::text, behind.keys, behind.pool),
 		array_to_string(items || stepadv_internal.list(behind.keys, 'r.%1$I'::text, ', '::text), ', '),
-		claim_groups.n, claim, by_whom, until,
+		claim_groups.max_groups, claim, by_whom, until,
 		stepadv_internal.same_columns('p'::text, '(t.taken)'::text, behind.keys, behind.pool),
 		jsonb_build_object('status', 'claimed', 'claim', claim, 'claimed_by', by_whom, 'claimed_until', until));
 END
@@ -180,14 +182,14 @@ $claim_groups$;
 COMMENT ON FUNCTION stepadv_internal.claim_groups(anyelement, integer, text[], interval, text) IS
 'what claim_groups does';
 
-CREATE FUNCTION stepadv.claim_groups(pool anyelement, n integer, "by" text[] DEFAULT NULL,
+CREATE FUNCTION stepadv.claim_groups(pool anyelement, max_groups integer, order_by text[] DEFAULT NULL,
 	lease interval DEFAULT '10 minutes', holder text DEFAULT NULL)
 RETURNS SETOF anyelement
 LANGUAGE c ROWS 16 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.claim_groups(anyelement, integer, text[], interval, text) IS
-'claims up to n ready groups of a pool for the caller until the lease expires: claim_groups(NULL::<prefix>_ready, '
-'16); returns rows of that view, all with the same claim, for consume_groups. by: columns of the view, followed by '
-'desc for the largest first, or random';
+'claims up to max_groups ready groups of a pool for the caller until the lease expires: '
+'claim_groups(NULL::<prefix>_ready, 16); returns rows of that view, all with the same claim, for consume_groups. '
+'order_by: columns of the view, followed by desc for the largest first, or random';
 
 CREATE FUNCTION stepadv_internal.consume_groups(pool regclass, claim uuid, policy_step bigint)
 RETURNS integer

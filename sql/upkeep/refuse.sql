@@ -76,7 +76,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	without_triggers CONSTANT text := 'how => ''refresh'' with a watermark does without triggers.';
+	without_triggers CONSTANT text := 'mode => ''refresh'' with a watermark does without triggers.';
 	w record;
 BEGIN
 	FOR w IN

@@ -1,5 +1,5 @@
 -- Changes that no trigger sees: of foreign tables, hypertables, materialized views, views over what does not tell
--- the group.  how => 'refresh' of maintain, with a watermark.
+-- the group.  mode => 'refresh' of maintain, with a watermark.
 --
 -- Refresh looks at groups that have a row which the watermark says to be newer than the last refresh, and at groups
 -- that have another number of rows than it saw then (<prefix>_seen): of a row that is gone, or was moved to another

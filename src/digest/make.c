@@ -24,7 +24,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
-#include "analysis/shape.h"
+#include "analysis/measures.h"
 #include "analysis/summary.h"
 #include "checked_arguments.h"
 #include "arrays.h"

@@ -1,7 +1,7 @@
 /*
  * readers.c
  *		What a digest says: digest_counts (a row), and digest_advantages, digest_histogram,
- *		digest_signs, digest_differences, digest_calls, digest_call_advantages,
+ *		digest_quadrants, digest_differences, digest_calls, digest_call_advantages,
  *		digest_measures and digest_horizons (rows, none where there is nothing).
  *
  * Shares and means are NULL where they would be of nothing.  Percentiles are those of
@@ -29,7 +29,7 @@
 PG_FUNCTION_INFO_V1(stepadv_digest_counts);
 PG_FUNCTION_INFO_V1(stepadv_digest_advantages);
 PG_FUNCTION_INFO_V1(stepadv_digest_histogram);
-PG_FUNCTION_INFO_V1(stepadv_digest_signs);
+PG_FUNCTION_INFO_V1(stepadv_digest_quadrants);
 PG_FUNCTION_INFO_V1(stepadv_digest_differences);
 PG_FUNCTION_INFO_V1(stepadv_digest_calls);
 PG_FUNCTION_INFO_V1(stepadv_digest_call_advantages);
@@ -192,7 +192,7 @@ standard_deviation(const AdvantageTotals *totals)
 	return sqrt(Max(squares, 0) / (totals->n - 1));
 }
 
-/* method, n_steps, mean_abs_advantage, mean_advantage, sd_advantage, least_advantage, greatest_advantage, n_positive, n_negative */
+/* method, n_steps, mean_abs_advantage, mean_advantage, sd_advantage, min_advantage, max_advantage, n_positive, n_negative */
 Datum
 stepadv_digest_advantages(PG_FUNCTION_ARGS)
 {
@@ -299,7 +299,7 @@ put_quadrants(Row *row, const Category *a, const Category *b, int outcome, int64
 
 /* method_a, method_b (in either order), success, quadrant (NULL: one of them has no advantage), n_steps, share */
 Datum
-stepadv_digest_signs(PG_FUNCTION_ARGS)
+stepadv_digest_quadrants(PG_FUNCTION_ARGS)
 {
 	const Digest *digest = digest_argument(fcinfo, 1 << PART_SIGNS);
 	Row			row = begin_row(fcinfo, 6);
@@ -321,7 +321,7 @@ stepadv_digest_signs(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* method_a, method_b, greatest_difference */
+/* method_a, method_b, max_difference */
 Datum
 stepadv_digest_differences(PG_FUNCTION_ARGS)
 {

@@ -99,7 +99,7 @@ add_value(Digest *digest, Datum value)
 static int
 parts_asked(const text *asked)
 {
-	static const char *const names[N_DIGEST_PARTS] = {NULL, "counts", "advantages", "histogram", "signs", "calls", "measures", "horizons"};
+	static const char *const names[N_DIGEST_PARTS] = {NULL, "counts", "advantages", "histogram", "quadrants", "calls", "measures", "horizons"};
 	char	   *name = text_to_cstring(asked);
 
 	for (int i = PART_COUNTS; i < N_DIGEST_PARTS; i++)
@@ -113,7 +113,7 @@ parts_asked(const text *asked)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("a digest has no part \"%s\"", name),
-			 errhint("Its parts: counts, advantages, histogram, signs, calls, measures, horizons.")));
+			 errhint("Its parts: counts, advantages, histogram, quadrants, calls, measures, horizons.")));
 	return 0;
 }
 

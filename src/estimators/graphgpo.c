@@ -18,7 +18,7 @@
  *
  * Rewards shrink by `discount` with every step from the goal, epsilon does not:
  * with 0.1 and 1e-6 what is seven steps away differs by less than epsilon.  So
- * epsilon_of makes it a share: of the sd of all step rewards of the group, which
+ * epsilon_scale makes it a share: of the sd of all step rewards of the group, which
  * those next to the goal make, or of the largest step reward from the same
  * state, which looks the same at any distance.  The episode's part keeps it.
  *
@@ -80,7 +80,7 @@ find_epsilons(const GroupColumns *group, const StateGraph *graph, const GraphAdv
 	double	   *epsilon = ALLOCATE_ZEROED_ARRAY(double, graph->n_nodes);
 	double		everywhere = options->epsilon;
 
-	if (options->epsilon_of == EPSILON_OF_STATE)
+	if (options->epsilon_scale == EPSILON_SCALE_STATE)
 	{
 		for (uint32 i = 0; i < group->n_steps; i++)
 		{
@@ -92,7 +92,7 @@ find_epsilons(const GroupColumns *group, const StateGraph *graph, const GraphAdv
 		}
 		return epsilon;
 	}
-	if (options->epsilon_of == EPSILON_OF_SPREAD)
+	if (options->epsilon_scale == EPSILON_SCALE_GROUP)
 	{
 		int32	   *set = ALLOCATE_ARRAY(int32, group->n_steps);
 		SetMoments *all;
@@ -153,7 +153,7 @@ static const Parameter graphgpo_parameters[] = {
 	WEIGHTING_PARAMETER,
 	SUCCESS_ABOVE_PARAMETER,
 	NORMALISE_PARAMETER,
-	EPSILON_OF_PARAMETER
+	EPSILON_SCALE_PARAMETER
 };
 
 static const EstimateColumnType graphgpo_columns[] = {

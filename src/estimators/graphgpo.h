@@ -28,22 +28,22 @@ typedef struct StepRewardOptions
 #define SUCCESS_REWARD_PARAMETER NUMBER_PARAMETER("success_reward", -INFINITY, INFINITY)
 #define CONVENTION_PARAMETER CHOICE_PARAMETER("convention", "paper", "recipe", "progress")
 
-/* What epsilon is relative to, in the order of EPSILON_OF_PARAMETER's choices. */
-typedef enum EpsilonOf
+/* What epsilon is relative to, in the order of EPSILON_SCALE_PARAMETER's choices. */
+typedef enum EpsilonScale
 {
 	EPSILON_ABSOLUTE,
-	EPSILON_OF_SPREAD,			/* the sd of the group's step rewards */
-	EPSILON_OF_STATE			/* the largest step reward from the same state */
-} EpsilonOf;
+	EPSILON_SCALE_GROUP,			/* the sd of the group's step rewards */
+	EPSILON_SCALE_STATE			/* the largest step reward from the same state */
+} EpsilonScale;
 
 typedef struct GraphAdvantageOptions
 {
 	Normalisation normalisation;
 	double		epsilon;
-	EpsilonOf	epsilon_of;
+	EpsilonScale	epsilon_scale;
 } GraphAdvantageOptions;
 
-#define EPSILON_OF_PARAMETER CHOICE_PARAMETER("epsilon_of", "absolute", "spread", "state")
+#define EPSILON_SCALE_PARAMETER CHOICE_PARAMETER("epsilon_scale", "none", "group", "state")
 
 /* By step of judged rollouts; false, in a group that is forgiving: one is out of range. */
 extern bool graph_step_rewards(const GroupColumns *group, const StateGraph *graph,

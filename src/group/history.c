@@ -1,6 +1,6 @@
 /*
  * history.c
- *		history_states(g, mode, k): states made from what the rollout did before.
+ *		history_states(g, mode, history_length): states made from what the rollout did before.
  *
  * Where observations never repeat, or repeat without meaning the same, the
  * actions taken so far can stand for the state:
@@ -9,7 +9,7 @@
  *	set			the distinct actions before, in any order
  *	root		nothing: one state, the tree collapses to GRPO's comparison
  *	last		the last k actions before, in order
- *	last_observations
+ *	observation_last
  *				the present state and the k - 1 before, in order
  *
  * Everything else of the group stays as it is; a next_state that is given
@@ -39,8 +39,8 @@ enum
 #define MAX_HISTORY 1000
 
 static const Parameter history_parameters[] = {
-	CHOICE_PARAMETER("mode", "sequence", "set", "root", "last", "last_observations"),
-	INTEGER_PARAMETER("k", 1, MAX_HISTORY)
+	CHOICE_PARAMETER("mode", "sequence", "set", "root", "last", "observation_last"),
+	INTEGER_PARAMETER("history_length", 1, MAX_HISTORY)
 };
 
 /* What a history of each step is: new states, by step of the group's unit. */

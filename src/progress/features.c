@@ -72,30 +72,30 @@ refuse_place(const SparseFeatures *features, int at, const char *of)
 			(errcode(ERRCODE_DATA_EXCEPTION),
 			 place == features->place[at - 1]
 			 ? errmsg("place %d of the features%s is given twice", place, of)
-			 : errmsg("places of the features%s do not ascend: %d comes after %d", of, place, features->place[at - 1]),
+			 : errmsg("indices of the features%s do not ascend: %d comes after %d", of, place, features->place[at - 1]),
 			 errhint("Give each place once, with its weight, in ascending order.")));
 }
 
 SparseFeatures
-sparse_features_open(ArrayType *places, ArrayType *weights, const int64 *rollout_id)
+sparse_features_open(ArrayType *indices, ArrayType *weights, const int64 *rollout_id)
 {
-	int			n = ArrayGetNItems(ARR_NDIM(places), ARR_DIMS(places));
-	SparseFeatures features = {(const int32 *) ARR_DATA_PTR(places), (const float *) ARR_DATA_PTR(weights), n};
+	int			n = ArrayGetNItems(ARR_NDIM(indices), ARR_DIMS(indices));
+	SparseFeatures features = {(const int32 *) ARR_DATA_PTR(indices), (const float *) ARR_DATA_PTR(weights), n};
 	int32		before = 0;
 
-	if (ARR_NDIM(places) > 1 || ARR_NDIM(weights) > 1)
+	if (ARR_NDIM(indices) > 1 || ARR_NDIM(weights) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("places and weights of the features%s must have one dimension", of_rollout(rollout_id))));
+				 errmsg("indices and weights of the features%s must have one dimension", of_rollout(rollout_id))));
 	if (ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights)) != n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("features%s have %d places and %d weights", of_rollout(rollout_id), n,
+				 errmsg("features%s have %d indices and %d weights", of_rollout(rollout_id), n,
 						ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights)))));
-	if (array_contains_nulls(places) || array_contains_nulls(weights))
+	if (array_contains_nulls(indices) || array_contains_nulls(weights))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("places and weights of the features%s must not contain nulls", of_rollout(rollout_id))));
+				 errmsg("indices and weights of the features%s must not contain nulls", of_rollout(rollout_id))));
 	for (int i = 0; i < n; i++)
 	{
 		if (features.place[i] <= before || features.place[i] > MOST_PLACES)

@@ -1,7 +1,7 @@
 /*
  * features.h
  *		The feature vector of a step: real[], one dimension, finite; or, where most
- *		of it is zeros, integer[] of the places of the others, counted from 1, and
+ *		of it is zeros, integer[] of the indices of the others, counted from 1, and
  *		real[] of what stands there.
  */
 #ifndef STEPADV_FEATURES_H
@@ -34,6 +34,6 @@ typedef struct SparseFeatures
 } SparseFeatures;
 
 /* Read both arrays, likewise; an error where something is wrong. */
-extern SparseFeatures sparse_features_open(ArrayType *places, ArrayType *weights, const int64 *rollout_id);
+extern SparseFeatures sparse_features_open(ArrayType *indices, ArrayType *weights, const int64 *rollout_id);
 
 #endif							/* STEPADV_FEATURES_H */

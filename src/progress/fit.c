@@ -21,7 +21,7 @@ enum
 {
 	ARG_STATE,
 	ARG_ROLLOUT_ID,
-	ARG_FEATURES,				/* or places; then all others are one further on */
+	ARG_FEATURES,				/* or indices; then all others are one further on */
 	ARG_OUTCOME,
 	ARG_PARAMETERS,
 	ARG_WEIGHTS = ARG_OUTCOME
@@ -107,7 +107,7 @@ stepadv_progress_fit_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* progress_fit(rollout_id, places, weights, outcome, lambda [, loss]) */
+/* progress_fit(rollout_id, indices, weights, outcome, lambda [, loss]) */
 Datum
 stepadv_progress_fit_sparse_trans(PG_FUNCTION_ARGS)
 {
@@ -116,7 +116,7 @@ stepadv_progress_fit_sparse_trans(PG_FUNCTION_ARGS)
 	SparseFeatures features;
 
 	if (PG_ARGISNULL(ARG_FEATURES))
-		refuse_null("places of the features", rollout_id);
+		refuse_null("indices of the features", rollout_id);
 	if (PG_ARGISNULL(ARG_WEIGHTS))
 		refuse_null("weights of the features", rollout_id);
 	features = sparse_features_open(PG_GETARG_ARRAYTYPE_P(ARG_FEATURES), PG_GETARG_ARRAYTYPE_P(ARG_WEIGHTS), &rollout_id);

@@ -3,7 +3,7 @@
  *		What a linear fit reads: a row per rollout.
  *
  * Sparse features get a column for each place that occurs, in the order of the
- * places, so that neither a solution nor a model has room for the others.
+ * indices, so that neither a solution nor a model has room for the others.
  */
 #include "postgres.h"
 
@@ -12,7 +12,7 @@
 #include "arrays.h"
 #include "progress/fit_rows.h"
 
-/* Numbers the places that occur; *table has the column of each. */
+/* Numbers the indices that occur; *table has the column of each. */
 static int32 *
 number_places(const RolloutSums *sums, RolloutSum *const *rollouts, uint64 n, int32 **table, int *dimension)
 {

@@ -4,7 +4,7 @@
  *		hash_features_sparse, the same without the zeros.
  *
  * Every atom, and every run of up to `ngrams` atoms in a row, adds +1 or -1 to
- * one of dim places.  An atom's hash h is signature_hash(atom); a run's hash is
+ * one of dim indices.  An atom's hash h is signature_hash(atom); a run's hash is
  * that of its last atom's hash chained onto that of the run before it.
  * The place is the high half of h scaled to dim, the sign its lowest bit (set:
  * -1).  Two atoms in one place cancel as often as they add up, so that inner
@@ -127,7 +127,7 @@ stepadv_hash_features(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(result);
 }
 
-/* The same as places, from 1 on, and weights: what is not 0. */
+/* The same as indices, from 1 on, and weights: what is not 0. */
 Datum
 stepadv_hash_features_sparse(PG_FUNCTION_ARGS)
 {

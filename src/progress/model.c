@@ -86,7 +86,7 @@ elements_of(Datum datum, int *n)
 	ArrayType  *array = DatumGetArrayTypeP(datum);
 
 	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
-		refuse_model("Weights and places must have one dimension and no nulls.");
+		refuse_model("Weights and indices must have one dimension and no nulls.");
 	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	return *n == 0 ? NULL : ARR_DATA_PTR(array);
 }
@@ -103,13 +103,13 @@ read_model(HeapTupleHeader row, TupleDesc desc, ProgressModel *model)
 		elog(ERROR, "progress_model is not declared as its C code expects");
 	heap_deform_tuple(&tuple, desc, values, nulls);
 	if (nulls[MODEL_LOSS] || nulls[MODEL_INTERCEPT] || nulls[MODEL_WEIGHTS] || nulls[MODEL_PLACES])
-		refuse_model("Its loss, intercept, weights or places are null.");
+		refuse_model("Its loss, intercept, weights or indices are null.");
 	model->logistic = is_logistic(DatumGetTextPP(values[MODEL_LOSS]));
 	model->intercept = DatumGetFloat8(values[MODEL_INTERCEPT]);
 	model->weight = elements_of(values[MODEL_WEIGHTS], &model->n);
 	model->place = elements_of(values[MODEL_PLACES], &n_places);
 	if (model->weight == NULL || (model->place != NULL && n_places != model->n))
-		refuse_model("It must have weights, and as many places or none.");
+		refuse_model("It must have weights, and as many indices or none.");
 }
 
 typedef struct ModelCache

@@ -1,6 +1,6 @@
 /*
  * predict.c
- *		progress_predict(model, features), progress_predict(model, places,
+ *		progress_predict(model, features), progress_predict(model, indices,
  *		weights): a step's contribution.
  *		progress_outcome(model, total): what they add up to.
  */
@@ -44,7 +44,7 @@ contribution_of_array(const ProgressModel *model, ArrayType *array)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("the model is of sparse features, these are dense"),
-				 errhint("Give their places and weights.")));
+				 errhint("Give their indices and weights.")));
 	if (features.n != model->n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),

@@ -1,12 +1,12 @@
 /*
  * sparse_sums.c
- *		Sums of sparse feature vectors by owner: only the places that occur.
+ *		Sums of sparse feature vectors by owner: only the indices that occur.
  *
  * What is added is only written down, one addend after the other, so that a row
  * touches no memory but the end of this log.  When the log is some times as long as
  * the sums, all of it is added up: addends are put in the order of their owners, and
- * each owner's go by way of a vector of all places.  So the work is linear in the
- * entries, and the memory in the places of each owner.
+ * each owner's go by way of a vector of all indices.  So the work is linear in the
+ * entries, and the memory in the indices of each owner.
  */
 #include "postgres.h"
 
@@ -170,7 +170,7 @@ add_up(SparseSums *sums, const SparseSum *addend)
 	}
 }
 
-/* What was added up becomes the end of entries; places are from least to most. */
+/* What was added up becomes the end of entries; indices are from least to most. */
 static void
 take_sum(SparseSums *sums, SparseEntries *entries, int32 least, int32 most)
 {

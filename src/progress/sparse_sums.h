@@ -1,6 +1,6 @@
 /*
  * sparse_sums.h
- *		Sums of sparse feature vectors by owner: only the places that occur.
+ *		Sums of sparse feature vectors by owner: only the indices that occur.
  *
  * Owners are numbered from 0 on by whoever uses this.
  */

@@ -1,6 +1,6 @@
 /*
  * observation.c
- *		The kernel of normalize_observation: one pass over the text.
+ *		The kernel of normalise_observation: one pass over the text.
  */
 #include "postgres.h"
 

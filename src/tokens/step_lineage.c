@@ -92,7 +92,7 @@ stepadv_step_lineage(PG_FUNCTION_ARGS)
 			{"n_new_tokens", COLUMN_INT4, fields[LINEAGE_NEW_TOKENS], unknown},
 			{"extends_previous", COLUMN_BOOL, extends, alone},
 			{"differs_at", COLUMN_INT4, differs_at, no_difference},
-			{"run", COLUMN_INT4, fields[LINEAGE_RUNS], unknown}
+			{"segment_no", COLUMN_INT4, fields[LINEAGE_RUNS], unknown}
 		};
 
 		RETURN_COLUMNS(columns, n);

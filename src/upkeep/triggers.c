@@ -310,7 +310,7 @@ is_readable(const Kept *kept)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("groups are no longer kept in %s: its owner may not read table %s",
 						kept_text(kept, "{C}"), get_rel_name(kept->unreadable)),
-				 errhint("Call stepadv.unmaintain, or stepadv.refresh with everything => true when they may read it again.")));
+				 errhint("Call stepadv.unmaintain, or stepadv.refresh with full => true when they may read it again.")));
 	said_in = now;
 	return false;
 }

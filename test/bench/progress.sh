@@ -23,7 +23,7 @@ psql -qX -v ON_ERROR_STOP=1 -v rollouts="$rollouts" -v dimension="$dimension" >/
 	CREATE UNLOGGED TABLE words AS
 	SELECT k, ARRAY(SELECT 'w' || floor(pg_temp.uniform(i, k) ^ 2 * 3000)::int FROM generate_series(1, 12) i) AS atoms FROM generate_series(0, 999) k;
 	CREATE UNLOGGED TABLE sparse AS
-	SELECT f.rollout_id, f.step_no, f.outcome, n.places, n.weights, m.places AS many_places, m.weights AS many_weights
+	SELECT f.rollout_id, f.step_no, f.outcome, n.indices AS places, n.weights, m.indices AS many_places, m.weights AS many_weights
 	FROM (SELECT r AS rollout_id, t AS step_no, (r % 3 = 0)::int::float8 AS outcome, floor(pg_temp.uniform(r, t) * 1000)::int AS k
 		FROM generate_series(1, :rollouts) r, generate_series(1, 16) t) f
 		JOIN (SELECT k, h.* FROM words, stepadv.hash_features_sparse(atoms, 1024) h) n USING (k)

@@ -42,7 +42,7 @@ def main():
     alpha = float(sys.argv[3]) * len(outcome)
     runs = int(sys.argv[4])
     ours = numpy.zeros(steps.shape[1])
-    ours[numpy.array(model["places"]) - 1] = model["weights"]
+    ours[numpy.array(model["indices"]) - 1] = model["weights"]
 
     def add_up():
         ones = numpy.ones(len(rollout))

@@ -141,7 +141,7 @@ require_fresh()
 }
 seconds=3
 for how in none triggers refresh; do
-	arguments="how => '$how'"
+	arguments="mode => '$how'"
 	delete_written
 	[ $how = none ] || query "SELECT stepadv.maintain('kept', $arguments), stepadv.maintain('rl.rollout_rows', $arguments)" >/dev/null
 	for write in write16 write124 canonical; do
@@ -164,7 +164,7 @@ for table in kept rl.rollout_rows; do
 	for every in $parts; do
 		name=${table%%.*}_$every
 		delete_written
-		query "SELECT stepadv.maintain('$table', how => 'refresh')" >/dev/null
+		query "SELECT stepadv.maintain('$table', mode => 'refresh')" >/dev/null
 		if [ $table = kept ]; then
 			query "INSERT INTO kept (step_id, group_id, rollout_id, step_no, state, action, reward, version, at) SELECT (1000000000::bigint + g) * 1000 + i, g, 1000000000 + g, i, i % 7, i % 5, 0, 'v' || g * 20 / ($all_upkeep_groups + 1), '2026-01-01'::timestamptz + g * interval '10 days' / $all_upkeep_groups
 				FROM generate_series(1, $upkeep_groups, $every) g, generate_series(1, 16) i" >/dev/null
@@ -175,7 +175,7 @@ for table in kept rl.rollout_rows; do
 			waiting[$name]=$(query 'SELECT count(DISTINCT group_id) FROM rl.steps_changed')
 		fi
 		measure_once refresh_$name "SELECT stepadv.refresh('$table')"
-		measure_once anew_$name "SELECT stepadv.unmaintain('$table'), stepadv.maintain('$table', how => 'refresh')"
+		measure_once anew_$name "SELECT stepadv.unmaintain('$table'), stepadv.maintain('$table', mode => 'refresh')"
 	done
 done
 measure_refresh refresh_one kept "UPDATE kept SET reward = reward + 1 WHERE group_id = 17"
@@ -185,7 +185,7 @@ query "SET client_min_messages = warning;
 	FROM generate_series(1, 10000) g, generate_series(0, 1) r, generate_series(0, 1) n;
 	ALTER TABLE many ADD PRIMARY KEY (step_id); CREATE INDEX ON many (group_id, rollout_id, step_no);
 	SELECT count(*) FROM stepadv.attach('many', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"policy_version\": \"version\", \"policy_step\": \"policy_step\"}', views => '{all}');
-	SELECT stepadv.maintain('many', how => 'refresh')" >/dev/null
+	SELECT stepadv.maintain('many', mode => 'refresh')" >/dev/null
 measure_refresh refresh_many many "UPDATE many SET reward = 1 - reward WHERE group_id = 17"
 query "SET client_min_messages = warning; SELECT stepadv.detach('many'); DROP TABLE many" >/dev/null
 added() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" 'BEGIN { printf "%.2f", a - b }'; }
@@ -198,7 +198,7 @@ for write in write16 write124 canonical; do
 	esac
 	row "$label, not maintained" ${write}_none
 	for how in triggers refresh; do
-		arguments="how => '$how'"
+		arguments="mode => '$how'"
 		row "$label, \`$arguments\`" ${write}_$how "adds $(added ${write}_$how ${write}_none) ms $(verdict "$(added ${write}_$how ${write}_none)" '<=' 0.6)"
 	done
 done

@@ -75,7 +75,7 @@ checked.steps
             self.connection.execute("ALTER TABLE checked.steps ENABLE TRIGGER USER")
         finally:
             self.connection.execute("SELECT stepadv.unmaintain('checked.rollout_rows')")
-        self.connection.execute("SELECT stepadv.maintain('checked.rollout_rows', how => 'refresh')")
+        self.connection.execute("SELECT stepadv.maintain('checked.rollout_rows', mode => 'refresh')")
         try:
             self.assertRegex(self.check(0).out, r"  groups are kept by refresh, as of \d{4}-.* \(0:00:0\d ago\)\n")
         finally:

@@ -10,7 +10,7 @@ INSERT INTO credit.methods (method, expression, gamma, pool, colour) VALUES
 	('hgpo', 'stepadv.hgpo(g)', NULL, 1, '#ccaa00'),
 	('graphgpo', 'stepadv.graphgpo(g)', NULL, 1, '#88bbee'),
 	('graphgpo, episode 0', 'stepadv.graphgpo(g, episode_weight => 0)', NULL, 1, '#0055bb'),
-	('graphgpo, episode 0, epsilon of state', 'stepadv.graphgpo(g, episode_weight => 0, epsilon_of => ''state'')', NULL, 1, NULL),
+	('graphgpo, episode 0, epsilon of state', 'stepadv.graphgpo(g, episode_weight => 0, epsilon_scale => ''state'')', NULL, 1, NULL),
 	('graphgpo, episode 0, discount .8', 'stepadv.graphgpo(g, discount => 0.8, episode_weight => 0)', NULL, 1, NULL),
 	('rtmc', 'stepadv.rtmc(g)', 0.99, 1, '#ee9999'),
 	('rtmc, start value', 'stepadv.rtmc(g, prior_mean => ''start_value'')', 0.99, 1, NULL),

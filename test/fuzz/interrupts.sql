@@ -101,8 +101,8 @@ END
 $$;
 INSERT INTO asked (what, query)
 SELECT q.function || ' of ' || t, format(q.query, spelled(format('[%s]', t)))
-FROM (VALUES ('normalize_observation', '{text,letters,digits,blanks,shell}'::text[], 'SELECT pg_column_size(normalize_observation(%s, whitespace => true, ansi => true, lowercase => true, digits => true, addresses => true, timestamps => true, root => ''/testbed''))'),
-	('normalize_observation as it is', '{letters}', 'SELECT pg_column_size(normalize_observation(%s))'),
+FROM (VALUES ('normalise_observation', '{text,letters,digits,blanks,shell}'::text[], 'SELECT pg_column_size(normalise_observation(%s, whitespace => true, ansi => true, lowercase => true, digits => true, addresses => true, timestamps => true, root => ''/testbed''))'),
+	('normalise_observation as it is', '{letters}', 'SELECT pg_column_size(normalise_observation(%s))'),
 	('signature_hash', '{text,object,bytes}', 'SELECT signature_hash(%s)'),
 	('text_similarity', '{text,letters,blanks}', 'SELECT text_similarity(%1$s, left(%1$s, 100000))'),
 	('text_similarity of the same', '{text,letters,blanks}', 'SELECT text_similarity(%1$s, %1$s || ''.'')'),
@@ -164,7 +164,7 @@ INSERT INTO asked (what, query) SELECT 'kept as it is', format('CREATE TABLE kep
 -- Options that make other ways through it.
 INSERT INTO asked (what, query)
 SELECT call || ' of ' || s, format('SELECT count(*) FROM %s a', replace(call, 'g, ', format('held(%L, NULL::rollout_group), ', s)))
-FROM (VALUES ('hgpo(g, history_length => 10)'), ('history_states(g, ''set'', 2)'), ('history_states(g, ''last_observations'', 100)'), ('history_states(g, ''root'', 2)'),
+FROM (VALUES ('hgpo(g, history_length => 10)'), ('history_states(g, ''set'', 2)'), ('history_states(g, ''observation_last'', 100)'), ('history_states(g, ''root'', 2)'),
 	('rtmc(g, visit => ''first'', normalise => true)'), ('batch_td(g, lambda => 0.5)'), ('batch_td(g, gamma => 1.0)'),
 	('gigpo(g, visit => ''first'', normalise => ''none'')'), ('loops(g, ''action'', 1000)'), ('resample(g, 1000)'), ('resample(g, 1000, replace => true)'),
 	('stepadv_internal.left_out(g, 10000, 1)'), ('decision_points(g, ''batch_td'')'), ('failure_points(g, ''batch_td'')')) q (call), unnest('{many,long,one}'::text[]) s

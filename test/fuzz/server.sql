@@ -33,8 +33,8 @@ INSERT INTO calls VALUES
 	('action_signature', E'bash\x01{"command": "for f in a b; do sed -i s/a/b/ $f || rm $f; done | tee c > d; cat <<E | bash\\npytest t.py\\nE\\n"}\x01t\x01md5\x01relative\x01/testbed'),
 	('action_category', E'execute_bash\x01["ls", "-l", {"a": null}]'),
 	('action_category', E'bash\x01{"command": "cat <<E > a.py\\nx\\nE\\n; for i in 1 2; do echo $(ls `pwd`); done"}'),
-	('normalize_observation', E'12:30:15 at 0x7f00deadbeef \033[1mtook\033[0m 0.25 s in /testbed/a.py:12\x01t\x01t\x01t\x01t\x01t\x01t\x01/testbed'),
-	('normalize_observation', E'  2024-01-01T00:00:00Z 5ms\x01t\x01f\x01f\x01t\x01f\x01t\x01/'),
+	('normalise_observation', E'12:30:15 at 0x7f00deadbeef \033[1mtook\033[0m 0.25 s in /testbed/a.py:12\x01t\x01t\x01t\x01t\x01t\x01t\x01/testbed'),
+	('normalise_observation', E'  2024-01-01T00:00:00Z 5ms\x01t\x01f\x01f\x01t\x01f\x01t\x01/'),
 	('text_similarity', E'the quick brown fox\x01the brown quick fox \u00e9'),
 	('signature_hash(text)', 'x'), ('signature_hash(jsonb)', '{"a": [1, 2.50, null, "b"]}'),
 	('hash_features', E'view@a.py\x02edit@b\x02x\x018\x012'),
@@ -56,7 +56,7 @@ INSERT INTO calls SELECT 'with_rewards', g::text || E'\x01{1,0.5}' FROM groups;
 INSERT INTO calls SELECT 'without_rollout', g::text || E'\x011' FROM groups;
 INSERT INTO calls SELECT 'resample', g::text || E'\x012\x017\x01t' FROM groups;
 INSERT INTO calls SELECT 'by_turn', g::text || E'\x01' || a FROM groups, unnest('{set,sequence,last}'::text[]) a;
-INSERT INTO calls SELECT 'history_states', g::text || E'\x01' || a || E'\x012' FROM groups, unnest('{sequence,set,root,last,last_observations}'::text[]) a;
+INSERT INTO calls SELECT 'history_states', g::text || E'\x01' || a || E'\x012' FROM groups, unnest('{sequence,set,root,last,observation_last}'::text[]) a;
 
 -- As the name alone, or with its types as regprocedure writes them.
 CREATE FUNCTION pg_temp.named(name text) RETURNS regprocedure LANGUAGE sql AS $$

@@ -20,7 +20,7 @@ BEGIN
 	FOREACH t IN ARRAY '{at_once,at_refresh}'::text[] LOOP
 		PERFORM attach(t::regclass, '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"success": "ok"}', views => '{all}', schema => 'kept_fuzz');
 		PERFORM attach(t::regclass, '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"success": "ok"}', views => '{all}', prefix => 'plain_' || t, schema => 'kept_fuzz');
-		PERFORM maintain(t::regclass, t, how => CASE t WHEN 'at_refresh' THEN 'refresh' ELSE 'triggers' END);
+		PERFORM maintain(t::regclass, t, mode => CASE t WHEN 'at_refresh' THEN 'refresh' ELSE 'triggers' END);
 	END LOOP;
 END
 $$;

@@ -15,16 +15,16 @@ WINDOW r AS (PARTITION BY s.rollout_id);
 
 CREATE TABLE sim.attributed AS
 WITH vectors AS MATERIALIZED (
-	SELECT a.*, h.places, h.weights FROM (
+	SELECT a.*, h.indices, h.weights FROM (
 		SELECT DISTINCT atoms, stepadv.hash_features(atoms[1:2], 256, ngrams => 2) AS x, stepadv.hash_features(atoms, 1024) AS with_next FROM sim.attribution_steps) a,
 		stepadv.hash_features_sparse(atoms[1:2], ngrams => 2) h
 ), model AS MATERIALIZED (
-	SELECT stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01) AS sparse,
+	SELECT stepadv.progress_fit(rollout_id, indices, weights, outcome, 0.01) AS sparse,
 		stepadv.progress_fit(rollout_id, x, outcome, 0.01) AS linear,
 		stepadv.progress_fit(rollout_id, with_next, outcome, 0.01) AS next, stepadv.progress_fit(rollout_id, with_next, outcome, 0.0001) AS next_small
 	FROM sim.attribution_steps JOIN vectors USING (atoms) WHERE NOT held_out
 ), predicted AS MATERIALIZED (
-	SELECT atoms, stepadv.progress_predict(sparse, places, weights) AS sparse, stepadv.progress_predict(linear, x) AS linear, stepadv.progress_predict(next, with_next) AS next,
+	SELECT atoms, stepadv.progress_predict(sparse, indices, weights) AS sparse, stepadv.progress_predict(linear, x) AS linear, stepadv.progress_predict(next, with_next) AS next,
 		stepadv.progress_predict(next_small, with_next) AS next_small
 	FROM vectors, model
 ), intercepts AS (
@@ -42,8 +42,8 @@ CREATE TABLE sim.attribution AS
 WITH contributions AS (
 	SELECT a.rollout_id, a.outcome, a.progress, c.* FROM sim.attributed a, LATERAL (VALUES
 		(1, 'sparse', a.sparse, a.sparse_rollout, 'linear, state and action with their pair as sparse features, lambda 0.01: the recommended call'),
-		(2, 'linear', a.linear, a.linear_rollout, 'the same hashed to 256 places'),
-		(5, 'next', a.next, a.next_rollout, 'linear, state, action and next state, 1024 places, lambda 0.01'),
+		(2, 'linear', a.linear, a.linear_rollout, 'the same hashed to 256 indices'),
+		(5, 'next', a.next, a.next_rollout, 'linear, state, action and next state, 1024 indices, lambda 0.01'),
 		(6, 'next_small', a.next_small, a.next_small_rollout, 'the same, lambda 0.0001'),
 		(7, 'mean', a.mean, 0, 'mean, R/T'),
 		(8, 'monte_carlo', a.monte_carlo, NULL, 'Monte-Carlo, `v` of `rtmc` without prior and discount'),

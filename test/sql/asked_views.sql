@@ -11,7 +11,7 @@ INSERT INTO steps SELECT i, 't' || i / 20, 'r' || i / 5, i % 5, 's' || i % 7, 'a
 
 -- What there is without asking, and by which columns.
 SELECT view_name FROM attach('steps', '{task}', 'run', 'n', reward => 'score', prefix => 'few');
-SELECT view_name, shows FROM attach('steps', '{task}', 'run', 'n', 'st', 'act', 'score', columns => '{"policy_version": "version"}', options => '{"rtmc": {"gamma": 0.5}}');
+SELECT view_name, description FROM attach('steps', '{task}', 'run', 'n', 'st', 'act', 'score', columns => '{"policy_version": "version"}', options => '{"rtmc": {"gamma": 0.5}}');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'steps_compare'::regclass AND attnum > 0;
 
 -- More, and fewer: views of several methods follow, others are as they were, grants included.

@@ -48,7 +48,7 @@ END $$;
 -- Integers of every width; a primary key that is found by itself.
 CREATE TABLE att_int AS SELECT id::integer AS id, id AS orig_id, run::smallint, task, traj, n::smallint, st::smallint, act::bigint, rew::real, won FROM att_steps;
 ALTER TABLE att_int ADD PRIMARY KEY (id);
-SELECT view_name, shows FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}')
+SELECT view_name, description FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}')
 WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT * FROM pg_temp.agrees('public', 'att_int');
 -- What it looks like: ids are the user's, then the estimator's columns, then the user's.
@@ -213,7 +213,7 @@ FROM att_logp_grpo a JOIN att_logp_ratios r USING (run, task, step_id), LATERAL 
 CREATE TABLE att_who AS SELECT DISTINCT run, task, name, 'who ' || traj AS who FROM att_logp WHERE run IS NOT NULL;
 DELETE FROM att_logp WHERE run IS NULL;
 ALTER TABLE att_logp ADD PRIMARY KEY (id);
-SELECT view_name FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "new", "logp_old": "old"}', views => '{all}', prefix => 'att_lp', options => '{"show_columns": ["who", "new", "old"], "show_rollouts": "att_who"}') WHERE shows ~ 'ratio';
+SELECT view_name FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "new", "logp_old": "old"}', views => '{all}', prefix => 'att_lp', options => '{"show_columns": ["who", "new", "old"], "show_rollouts": "att_who"}') WHERE description ~ 'ratio';
 SELECT count(*) = (SELECT count(*) FROM att_steps) AS all_steps, bool_and(r.step_id = s.id AND who = 'who ' || traj) AS joined, bool_and(n_tokens = 3 OR s.id = 9) AS n_tokens,
 	bool_and(s.id IN (7, 9) OR abs(r.ratio ^ 3 / r.sequence_ratio - 1) < 1e-9) AS ratios FROM att_lp_ratios r LEFT JOIN att_steps s ON s.id = r.step_id;
 SELECT stepadv.detach('att_who') AS wrong_one, stepadv.detach('att_logp', 'att_lp') > 10 AS one, stepadv.detach('att_logp') > 10 AS other, to_regclass('att_logp_ratios');
@@ -266,7 +266,7 @@ SELECT pg_temp.call('observation', 'ab_obs', state => 'st'), pg_temp.call('histo
 	pg_temp.call('signature', 'ab_sig', NULL, 'tool', 'args', 'ok'), pg_temp.call('signature', 'ab_both', 'act', 'tool', 'args', 'ok', state => 'st'),
 	pg_temp.call('history', 'ab_hsig', NULL, 'tool', 'args', 'ok'), pg_temp.call(NULL, 'ab_act', NULL, 'tool', 'args', 'ok', state => 'st'),
 	pg_temp.call('signature', 'ab_opt', NULL, 'tool', 'args', 'ok', '{"signature": {"flags": "set", "content_hash": "none"}}'),
-	pg_temp.call('history_last', 'ab_last'), pg_temp.call('history_last', 'ab_last1', options => '{"states": {"k": 1}}'), pg_temp.call('history_last', 'ab_last3', options => '{"states": {"k": 3}}'),
+	pg_temp.call('history_last', 'ab_last'), pg_temp.call('history_last', 'ab_last1', options => '{"states": {"history_length": 1}}'), pg_temp.call('history_last', 'ab_last3', options => '{"states": {"history_length": 3}}'),
 	pg_temp.call('observation_last', 'ab_seen', state => 'st');
 SELECT 'observation' AS states, * FROM pg_temp.made('ab_obs', 'st::text', 'act')
 UNION ALL SELECT 'history', * FROM pg_temp.made('ab_his', 'history', 'act')
@@ -319,7 +319,7 @@ SELECT grp, rollout_id, step_no, return, q, v, advantage FROM att_null_rtmc ORDE
 SELECT grp, rollout_id, n_steps, outcome, return FROM att_null_rollouts ORDER BY 2;
 
 -- Options are literals in the view; a scalar is for all that know it, the tree follows rtmc.
-SELECT view_name, shows FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'att_opt', options => '{"gamma": 0.9, "success_above": 0.25, "rtmc": {"prior": 1, "baseline": null, "visit": "every"}, "grpo": {"normalise": "none", "step_rewards": true}}')
+SELECT view_name, description FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'att_opt', options => '{"gamma": 0.9, "success_above": 0.25, "rtmc": {"prior": 1, "baseline": null, "visit": "every"}, "grpo": {"normalise": "none", "step_rewards": true}}')
 WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT pg_get_viewdef('att_opt_rtmc_tree'::regclass) ~ 'prior => ''?1''?::double precision' AS literal;
 SELECT bool_and(a.advantage = w.advantage) AS rtmc_as_asked, count(a.advantage) = (SELECT count(*) FROM att_want WHERE rtmc IS NOT NULL) AS all

@@ -114,7 +114,7 @@ ALTER VIEW acat.a_shown_steps RENAME TO a_2;
 SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a') = :'before' AS same;
 SELECT bool_and(c.mine IS NOT DISTINCT FROM r.advantage AND c.rtmc = s.note) AS right, count(*) FROM acat.a_compare c JOIN acat."Mine!" r USING (step_id) JOIN acat.moved s ON s.id = step_id;
-SELECT source, prefix, group_columns, views ->> 'rtmc' AS rtmc, views ->> 'grpo' AS grpo FROM stepadv.attachments();
+SELECT source, prefix, group_by, views ->> 'rtmc' AS rtmc, views ->> 'grpo' AS grpo FROM stepadv.attachments();
 RESET ROLE;
 ALTER SCHEMA acat RENAME TO acat_new;
 SET ROLE catalog_first;
@@ -194,7 +194,7 @@ INSERT INTO acat_second.fake_attachment (prefix, rows, shown, n_group_columns, o
 CREATE VIEW acat_second.fake AS SELECT 1 AS task;
 CREATE TABLE acat_second.fake2 OF stepadv.attachment;
 INSERT INTO acat_second.fake2 (prefix, rows, n_group_columns, views, view_kinds) VALUES ('a', 'acat_second.fake', 99, '{acat.a_values,acat.a_compare,acat_second.fake}', '{NULL,values}');
-SELECT source, prefix, schema, owner, group_columns, views FROM stepadv.attachments();
+SELECT source, prefix, schema, owner, group_by, views FROM stepadv.attachments();
 SET ROLE catalog_third;
 SELECT source, prefix, owner, (SELECT count(*) > 20 FROM jsonb_each(views)) AS many FROM stepadv.attachments() ORDER BY owner::text;
 SELECT attachment, n_views > 20 AS many FROM pg_temp.anew();

@@ -1,4 +1,4 @@
--- rollout_shape; the views _behaviour, _behaviour_advantage, _shape_over_time, _success_by_horizon.
+-- rollout_measures; the views _behaviour, _behaviour_advantage, _measures_over_time, _success_by_horizon.
 SET client_min_messages = warning;
 SET jit = off;
 SET timezone = 'UTC';
@@ -13,17 +13,17 @@ INSERT INTO moves VALUES (1, 1, 1, 10, 1, NULL, 1), (2, 1, 2, 11, 2, 1, 1),
 	(3, 2, 1, 10, 1, NULL, NULL), (4, 2, 2, 10, 1, NULL, NULL), (5, 2, 3, 11, 3, NULL, NULL), (6, 2, 4, 10, 1, NULL, NULL), (7, 2, 5, 11, 2, 1, 1),
 	(8, 3, 1, 12, 1, NULL, 1), (9, 3, 2, 10, 4, 0, 1), (10, 4, 1, NULL, NULL, NULL, 1), (11, 4, 2, NULL, NULL, 0, 1),
 	(12, 5, 1, 10, 1, NULL, 1), (13, 5, 2, 10, 1, NULL, 1), (NULL, 6, NULL, NULL, NULL, 1, NULL);
-SELECT s.* FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.rollout_shape(g) s;
+SELECT s.* FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.rollout_measures(g) s;
 -- A higher mark, and nobody reaches it; costs, a step without one costs 1.
-SELECT s.rollout_id, s.success, s.distance, s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.rollout_shape(g, success_above => 1) s WHERE rollout_id < 3;
+SELECT s.rollout_id, s.success, s.distance, s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.rollout_measures(g, success_above => 1) s WHERE rollout_id < 3;
 SELECT s.rollout_id, s.n_steps, s.cost, s.distance, s.excess
-FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost * 2) AS g FROM moves) x, stepadv.rollout_shape(g) s WHERE rollout_id < 4;
-SELECT s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost - 1) AS g FROM moves) x, stepadv.rollout_shape(g) s;
-SELECT * FROM stepadv.rollout_shape(NULL);
+FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost * 2) AS g FROM moves) x, stepadv.rollout_measures(g) s WHERE rollout_id < 4;
+SELECT s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost - 1) AS g FROM moves) x, stepadv.rollout_measures(g) s;
+SELECT * FROM stepadv.rollout_measures(NULL);
 
 -- Canonical tables with all that the views read.
 \i test/sim/simulator.sql
-SELECT v.view_name, v.shows FROM stepadv.create_tables('rl', reward => 'outcome', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon';
+SELECT v.view_name, v.description FROM stepadv.create_tables('rl', reward => 'outcome', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|measures|horizon';
 CREATE TABLE sim_steps AS SELECT row_number() OVER (ORDER BY rollout_id, step_no) AS step_id, 1 + (group_id - 1) / 8 AS policy_step, w.* FROM sim.simulate(24, 6, 5) w;
 INSERT INTO rl.rollouts (run_id, policy_version, policy_step, task_id, rollout_id, success, started_at, ended_at)
 SELECT 'run', 'v' || policy_step, policy_step, 'task ' || task, 'r' || rollout_id, CASE WHEN rollout_id % 17 > 0 THEN bool_or(success) END, timestamptz '2026-03-01' + (rollout_id % 3) * interval '1 day',
@@ -69,12 +69,12 @@ CREATE VIEW shapes AS
 CREATE VIEW shape_differs AS
 	SELECT count(*) AS n, count(DISTINCT b.measure) AS measures, count(*) FILTER (WHERE b.n_rollouts IS DISTINCT FROM c.n OR abs(b.mean - c.mean) > 1e-9 OR abs(b.p50 - c.p50) > 1e-9 OR abs(b.p95 - c.p95) > 1e-9
 		OR abs(b.per_success - c.per_success) > 1e-9 OR b.per_success IS NULL <> (c.per_success IS NULL)) AS differs
-	FROM rl.steps_shape_over_time b FULL JOIN (
+	FROM rl.steps_measures_over_time b FULL JOIN (
 		SELECT policy_version, bucket, measure, count(value) AS n, avg(value) AS mean, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS p50, percentile_cont(0.95) WITHIN GROUP (ORDER BY value) AS p95,
 			sum(value) FILTER (WHERE success IS NOT NULL) / nullif(count(value) FILTER (WHERE success), 0) AS per_success
 		FROM shapes GROUP BY 1, 2, 3) c USING (policy_version, bucket, measure);
 SELECT * FROM shape_differs;
-SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(mean * n_rollouts)::numeric, 3) AS total FROM rl.steps_shape_over_time GROUP BY 1 ORDER BY 1;
+SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(mean * n_rollouts)::numeric, 3) AS total FROM rl.steps_measures_over_time GROUP BY 1 ORDER BY 1;
 -- Horizons: the distances of groups divided as those of the view are, by a walk from the goal in plain SQL.
 CREATE VIEW edges AS
 	SELECT c.policy_version, c.bucket, c.task_id, c.rollout_id, r.success, s.step_no, s.state, lead(s.state) OVER w AS next_state, lead(s.state) OVER w IS NULL AS is_last, s.next_state AS end_state
@@ -110,9 +110,9 @@ BEGIN
 	rows := 0;
 	differ := 0;
 	-- The same views of the same rows, with nothing kept.
-	FOREACH view IN ARRAY '{behaviour,behaviour_advantage,shape_over_time,success_by_horizon}'::text[] LOOP
+	FOREACH view IN ARRAY '{behaviour,behaviour_advantage,measures_over_time,success_by_horizon}'::text[] LOOP
 		EXECUTE format('CREATE TEMP TABLE one AS SELECT row_number() OVER (ORDER BY %2$s) AS i, to_jsonb(v) AS said FROM rl.steps_%1$s v; CREATE TEMP TABLE other AS SELECT row_number() OVER (ORDER BY %2$s) AS i, to_jsonb(v) AS said FROM plain_%1$s v', view,
-			'run_id, policy_version, policy_step, bucket, ' || CASE view WHEN 'behaviour' THEN 'category' WHEN 'behaviour_advantage' THEN 'category, method' WHEN 'shape_over_time' THEN 'measure' ELSE 'horizon' END);
+			'run_id, policy_version, policy_step, bucket, ' || CASE view WHEN 'behaviour' THEN 'category' WHEN 'behaviour_advantage' THEN 'category, method' WHEN 'measures_over_time' THEN 'measure' ELSE 'horizon' END);
 		rows := rows + (SELECT count(*) FROM one);
 		-- Sums to their last digits, all else as it is.
 		differ := differ + (SELECT count(*) FROM one FULL JOIN other USING (i)
@@ -135,18 +135,18 @@ DELETE FROM rl.rollouts r WHERE r.task_id = 'task 2' AND policy_step = 1;
 SELECT rows > 400 AS enough, differ, wrong FROM kept_differs();
 -- Wrong digests are found, and made right.
 DELETE FROM rl.steps_digests WHERE task_id = 'task 3' AND policy_version = 'v3';
-SELECT DISTINCT c.problem, c."group" IS NOT NULL AS of_group FROM stepadv.check_maintained('rl.rollout_rows') c ORDER BY 1, 2;
-SELECT stepadv.refresh('rl.rollout_rows', everything => true) > 0 AS refreshed;
+SELECT DISTINCT c.problem, c.group_key IS NOT NULL AS of_group FROM stepadv.check_maintained('rl.rollout_rows') c ORDER BY 1, 2;
+SELECT stepadv.refresh('rl.rollout_rows', full => true) > 0 AS refreshed;
 SELECT rows > 400 AS enough, differ, wrong FROM kept_differs();
 SELECT count(*) > 0 AS detached FROM stepadv.unmaintain('rl.rollout_rows');
 
 -- By action, of turns, with another width; without policy steps, by time; what is grounded.
 CREATE TABLE own AS SELECT s.*, 'v' || policy_step AS version, timestamptz '2026-03-01' + policy_step * interval '1 day' AS began, (ARRAY['bash', 'str_replace_editor', NULL])[1 + step_no % 3] AS tool,
 	CASE step_no % 3 WHEN 0 THEN '{"command": "pytest -q"}' ELSE '{"command": "view", "path": "a.py"}' END AS args, step_no % 5 <> 0 AS ok, 0.5 AS c, step_no / 2 AS turn FROM sim_steps s;
-SELECT count(*) AS views FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "next_state": "next_state_hash", "tool": "tool", "args": "args", "ok": "ok", "category": "tool", "contribution": "c", "turn": "turn", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"unit": "turn", "behaviour": {"by": "action"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "next_state": "next_state_hash", "tool": "tool", "args": "args", "ok": "ok", "category": "tool", "contribution": "c", "turn": "turn", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"unit": "turn", "behaviour": {"category": "action"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|measures|horizon';
 SELECT category, sum(n_calls) AS n_calls, sum(n_errors) AS n_errors, sum(grounded_share * n_calls) AS grounded FROM own_behaviour GROUP BY 1 ORDER BY 1;
 SELECT category, n FROM (SELECT stepadv.action_category(tool, args::jsonb) AS category, count(*) AS n FROM own GROUP BY 1) x ORDER BY 1;
-SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(n_rollouts * mean)) AS total FROM own_shape_over_time GROUP BY 1 ORDER BY 1;
+SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(n_rollouts * mean)) AS total FROM own_measures_over_time GROUP BY 1 ORDER BY 1;
 SELECT count(*) AS steps, count(DISTINCT (rollout_id, turn)) AS turns FROM own;
 SELECT horizon, sum(n_rollouts) AS n_rollouts, sum(n_successes) AS n_successes FROM own_success_by_horizon GROUP BY 1 ORDER BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
@@ -154,14 +154,14 @@ SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 CREATE FUNCTION said() RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN QUERY SELECT to_jsonb(x) - '{error_share,repeat_share}'::text[] FROM own_behaviour x UNION ALL SELECT to_jsonb(x) - '{mean_advantage,mean_abs_advantage}'::text[] FROM own_behaviour_advantage x
-		UNION ALL SELECT to_jsonb(x) - '{mean,per_success}'::text[] FROM own_shape_over_time x UNION ALL SELECT to_jsonb(x) - '{mean_steps,mean_excess}'::text[] FROM own_success_by_horizon x;
+		UNION ALL SELECT to_jsonb(x) - '{mean,per_success}'::text[] FROM own_measures_over_time x UNION ALL SELECT to_jsonb(x) - '{mean_steps,mean_excess}'::text[] FROM own_success_by_horizon x;
 END
 $$;
 CREATE INDEX ON own (task, version);
 SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "tool": "tool", "ok": "ok", "category": "tool", "turn": "turn", "policy_version": "version"}', views => '{all}');
 CREATE TABLE said_before AS SELECT * FROM said();
 SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
-SELECT count(*) > 100 AS said, (SELECT count(*) FROM (SELECT * FROM said_before EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_digests' AS from_kept FROM said_before;
+SELECT count(*) > 100 AS said, (SELECT count(*) FROM (SELECT * FROM said_before EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_measures_over_time') ~ 'own_digests' AS from_kept FROM said_before;
 DELETE FROM own WHERE rollout_id % 7 = 0;
 CREATE TABLE said_after AS SELECT * FROM said();
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
@@ -169,19 +169,19 @@ SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'ro
 CREATE TABLE said_by_turn AS SELECT * FROM said();
 SELECT count(*) AS differs FROM (SELECT * FROM said_after a(said) WHERE a.said ? 'n_calls' OR a.said ? 'measure' EXCEPT ALL SELECT * FROM said_by_turn) x(said);
 SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
-SELECT (SELECT count(*) FROM (SELECT * FROM said_by_turn EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_digests' AS shape_from_kept, pg_get_viewdef('own_success_by_horizon') ~ 'own_digests' AS horizon_from_kept;
+SELECT (SELECT count(*) FROM (SELECT * FROM said_by_turn EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_measures_over_time') ~ 'own_digests' AS shape_from_kept, pg_get_viewdef('own_success_by_horizon') ~ 'own_digests' AS horizon_from_kept;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 -- Where nothing is known of categories, states or runs there are none; wrong options.
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', columns => '{"policy_version": "version"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon';
-SELECT measure, sum(n_rollouts) AS n_rollouts FROM own_shape_over_time GROUP BY 1;
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', columns => '{"policy_version": "version"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|measures|horizon';
+SELECT measure, sum(n_rollouts) AS n_rollouts FROM own_measures_over_time GROUP BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|measures|horizon';
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool", "policy_version": "version"}', views => '{all}', options => '{"behaviour": {"by": "colour"}}');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool", "policy_version": "version"}', views => '{all}', options => '{"behaviour": {"by": "action"}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool", "policy_version": "version"}', views => '{all}', options => '{"behaviour": {"category": "colour"}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool", "policy_version": "version"}', views => '{all}', options => '{"behaviour": {"category": "action"}}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "ok", "policy_version": "version"}', views => '{all}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"success_by_horizon": {"width": 0}}');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"shape_over_time": {"width": 1}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"measures_over_time": {"width": 1}}');
 -- Where what is kept of a group is made of its kept value, it is what the rows say: of groups whose rollouts are
 -- of several versions or of none that is known, with categories, methods that ask for a value
 -- beside the others, and measures that others say of a rollout; of all groups and of those that a refresh
@@ -202,7 +202,7 @@ BEGIN
 END
 $$;
 SELECT count(*) > 0 AS attached FROM stepadv.attach('parts.calls', '{task}', 'run', 'at', 'seen', 'did', 'gain', columns => '{"value": "worth", "cost": "price", "turn": "turn", "tool": "tool", "ok": "good", "category": "tool", "response_token_ids": "answer", "policy_version": "version", "started_at": "since", "ended_at": "until"}', views => '{all}', prefix => 'plain');
-SELECT stepadv.maintain('parts.calls', how => 'refresh');
+SELECT stepadv.maintain('parts.calls', mode => 'refresh');
 SELECT * FROM parts.same('plain');
 UPDATE parts.calls SET version = 'four' WHERE task = 5 AND run = 1;
 UPDATE parts.calls SET tool = 'read', good = false WHERE task = 1 AND at = 1;
@@ -212,7 +212,7 @@ SELECT * FROM parts.same('plain');
 SELECT * FROM stepadv.check_maintained('parts.calls');
 SELECT count(*) > 0 AS detached FROM stepadv.detach('parts.calls');
 SELECT count(*) > 0 AS attached FROM stepadv.attach('parts.calls', '{task}', 'run', 'at', 'seen', 'did', 'gain', columns => '{"turn": "turn", "tool": "tool", "ok": "good", "category": "tool", "policy_version": "version", "started_at": "since"}', views => '{all}', prefix => 'turns', options => '{"unit": "turn"}');
-SELECT stepadv.maintain('parts.calls', how => 'refresh');
+SELECT stepadv.maintain('parts.calls', mode => 'refresh');
 SELECT * FROM parts.same('turns');
 DELETE FROM parts.calls WHERE task = 3 AND run = 2;
 SELECT stepadv.refresh('parts.calls');

@@ -1,6 +1,6 @@
 -- by_turn: every function that takes a group gives over by_turn(g) what it gives
 -- over a group whose turns were folded by hand in plain SQL; mt_grpo in both
--- units equals its formula; history_states 'last' and 'last_observations' equal
+-- units equals its formula; history_states 'last' and 'observation_last' equal
 -- plain SQL; with_rewards equals rollout_agg of the sum.
 CREATE SCHEMA by_turn_test;
 SET search_path = by_turn_test, stepadv;
@@ -250,7 +250,7 @@ BEGIN
 						  CASE WHEN %1$s > 1 THEN array_agg(state) OVER (w ROWS BETWEEN %1$s - 2 PRECEDING AND CURRENT ROW) END || next_state AS after
 				   FROM unit_step WINDOW w AS (PARTITION BY unit, rollout_id ORDER BY step_no)),
 		h AS (SELECT s.*, h.state, h.next_state, array_position(before, NULL) > 0 AS lacks, next_given IS NULL OR array_position(after, NULL) > 0 AS next_lacks
-			  FROM s JOIN histories('last_observations', %1$s) h USING (unit, step_id)),
+			  FROM s JOIN histories('observation_last', %1$s) h USING (unit, step_id)),
 		both_ AS (SELECT unit, state, before AS history FROM h WHERE lacks IS NULL UNION ALL SELECT unit, next_state, after FROM h WHERE next_lacks IS NOT TRUE)
 		SELECT b.unit, count(*), one_to_one(count(DISTINCT (state, history)), count(DISTINCT state), count(DISTINCT history)),
 			   (SELECT bool_and((state IS NULL) = (lacks IS TRUE)) FROM h WHERE h.unit = b.unit),
@@ -260,7 +260,7 @@ END $$;
 SELECT k, c.* FROM unnest(ARRAY[1, 2, 3]) k, compare_observations(k) c;
 -- by turn the other modes too are of turns: as by hand
 SELECT mode, count(*), one_to_one(count(DISTINCT (g, t.state, h.state)), count(DISTINCT (g, t.state)), count(DISTINCT (g, h.state)))
-FROM unnest(ARRAY['sequence', 'set', 'root', 'last', 'last_observations']) mode, folded JOIN hand USING (g),
+FROM unnest(ARRAY['sequence', 'set', 'root', 'last', 'observation_last']) mode, folded JOIN hand USING (g),
 	 steps(history_states(by_turn(folded.rollouts), mode, 3)) t JOIN LATERAL steps(history_states(hand.rollouts, mode, 3)) h USING (step_id)
 WHERE hand.actions = 'sequence' AND t.state IS NOT NULL AND h.state IS NOT NULL GROUP BY mode ORDER BY mode;
 -- what comes before or after is not by turn and the same

@@ -40,7 +40,7 @@ SELECT state_cluster('a'::text, NULL) OVER ();
 -- Parameters of states in attach.
 \set SHOW_CONTEXT never
 CREATE TABLE clu_steps (id bigint PRIMARY KEY, task integer, run text, n integer, act integer, score float8);
-SELECT attach('clu_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "history_last", "k": 0}}');
-SELECT attach('clu_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "history_last", "k": 1.5}}');
+SELECT attach('clu_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "history_last", "history_length": 0}}');
+SELECT attach('clu_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "history_last", "history_length": 1.5}}');
 SELECT attach('clu_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "observation_last", "threshold": 0.9}}');
 DROP TABLE clu_steps;

@@ -17,7 +17,7 @@ SELECT (t * 100 + r * 10 + n)::bigint AS id, t AS task, t * 10 + r AS rollout, n
 	(r * n) % 3 > 0 AS ok
 FROM generate_series(1, 4) t, generate_series(0, 5) r, generate_series(0, 4) n WHERE t < 4 OR r = 1;
 
-SELECT count(*) > 10 AS attached FROM attach('s', '{task}', 'rollout', 'no', state => 'state', action => 'action', reward => 'reward', columns => '{"step_id": "id", "turn_reward": "turn_reward"}', views => '{all}', options => '{"rtmc": {"prior_mean": "start_value", "gamma": 0.9}, "graphgpo": {"normalise": "mean", "epsilon_of": "state"}, "mt_grpo": {"without_turn_reward": "merge"}, "mt_rloo": {"without_turn_reward": "merge"}, "rloo": {"step_rewards": true, "pool": "step"}, "gigpo": {"singleton": "raw"}}');
+SELECT count(*) > 10 AS attached FROM attach('s', '{task}', 'rollout', 'no', state => 'state', action => 'action', reward => 'reward', columns => '{"step_id": "id", "turn_reward": "turn_reward"}', views => '{all}', options => '{"rtmc": {"prior_mean": "start_value", "gamma": 0.9}, "graphgpo": {"normalise": "mean", "epsilon_scale": "state"}, "mt_grpo": {"without_turn_reward": "merge"}, "mt_rloo": {"without_turn_reward": "merge"}, "rloo": {"step_rewards": true, "pool": "step"}, "gigpo": {"singleton": "raw"}}');
 -- Every step of the view against the function, and against the function without the option: some differ
 CREATE TABLE g AS SELECT task, rollout_agg(id, rollout, no, state, signature_hash(action), reward, NULL, NULL, NULL, turn_reward, NULL) AS g FROM s GROUP BY task;
 SELECT method, count(*) AS steps, count(*) FILTER (WHERE viewed IS DISTINCT FROM called) AS off, count(*) FILTER (WHERE called <> plain) > 0 AS matters
@@ -25,7 +25,7 @@ FROM (
 	SELECT 'rtmc' AS method, v.advantage AS viewed, a.advantage AS called, p.advantage AS plain
 		FROM g, rtmc(g, gamma => 0.9, prior_mean => 'start_value') a JOIN rtmc(g, gamma => 0.9) p USING (step_id) LEFT JOIN s_rtmc v USING (step_id)
 	UNION ALL SELECT 'graphgpo', v.advantage, a.advantage, p.advantage
-		FROM g, graphgpo(g, normalise => 'mean', epsilon_of => 'state') a JOIN graphgpo(g) p USING (step_id) LEFT JOIN s_graphgpo v USING (step_id)
+		FROM g, graphgpo(g, normalise => 'mean', epsilon_scale => 'state') a JOIN graphgpo(g) p USING (step_id) LEFT JOIN s_graphgpo v USING (step_id)
 	UNION ALL SELECT 'mt_grpo', v.advantage, a.advantage, p.advantage
 		FROM g, mt_grpo(g, without_turn_reward => 'merge') a JOIN mt_grpo(g) p USING (step_id) LEFT JOIN s_mt_grpo v USING (step_id)
 	UNION ALL SELECT 'mt_rloo', v.advantage, a.advantage, p.advantage
@@ -39,10 +39,10 @@ GROUP BY method ORDER BY method;
 SELECT count(*) > 10 AS edges, count(*) FILTER (WHERE t.v IS DISTINCT FROM a.v OR t.advantage IS DISTINCT FROM a.advantage) AS off
 FROM s_rtmc_tree t JOIN g USING (task), rtmc(g, gamma => 0.9, prior_mean => 'start_value') a WHERE a.step_id = t.step_id;
 SELECT count(*) FILTER (WHERE e.visits = 1) > 3 AS edges, count(*) FILTER (WHERE e.visits = 1 AND e.graph_advantage IS DISTINCT FROM a.graph_advantage) AS off
-FROM s_graph_edges e JOIN g USING (task), graphgpo(g, normalise => 'mean', epsilon_of => 'state') a WHERE a.step_id = e.step_id;
+FROM s_graph_edges e JOIN g USING (task), graphgpo(g, normalise => 'mean', epsilon_scale => 'state') a WHERE a.step_id = e.step_id;
 -- A word that is none is an error of attach
 SELECT count(*) FROM attach('s', '{task}', 'rollout', 'no', state => 'state', action => 'action', reward => 'reward', views => '{all}', prefix => 'bad', options => '{"rtmc": {"prior_mean": "mean"}}');
-SELECT count(*) FROM attach('s', '{task}', 'rollout', 'no', state => 'state', reward => 'reward', views => '{all}', prefix => 'bad', options => '{"graphgpo": {"epsilon_of": "group"}}');
+SELECT count(*) FROM attach('s', '{task}', 'rollout', 'no', state => 'state', reward => 'reward', views => '{all}', prefix => 'bad', options => '{"graphgpo": {"epsilon_scale": "batch"}}');
 
 -- States of signatures with the flags of the paper: which steps share one, and that others do not
 SELECT count(*) > 5 AS attached FROM attach('s', '{task}', 'rollout', 'no', reward => 'reward', columns => '{"step_id": "id", "tool": "tool", "args": "args", "ok": "ok"}', views => '{all}', prefix => 'p', options => '{"states": "signature", "signature": {"flags": "paper"}}');

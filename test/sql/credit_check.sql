@@ -177,14 +177,14 @@ SELECT credit_sums(ARRAY[g], 'gae') FROM (SELECT rollout_agg(i, i, 0, 1, 1, 1) A
 
 -- Over an attachment: every method and instance with an advantage per step; the numbers of credit_check.
 CREATE TABLE rows AS SELECT * FROM steps;
-SELECT v.view_name, v.shows FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', columns => '{"step_id": "id", "turn": "turn"}', views => '{all}', options => '{"gamma": 0.9, "credit_check": {"shuffles": 4}, "methods": {"td_1": {"method": "batch_td", "gamma": 1}, "td_turn": {"method": "batch_td", "unit": "turn"}, "mine": {"method": "credit_check.opposite"}}}') v WHERE v.view_name::text ~ 'credit';
+SELECT v.view_name, v.description FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', columns => '{"step_id": "id", "turn": "turn"}', views => '{all}', options => '{"gamma": 0.9, "credit_check": {"shuffles": 4}, "methods": {"td_1": {"method": "batch_td", "gamma": 1}, "td_turn": {"method": "batch_td", "unit": "turn"}, "mine": {"method": "credit_check.opposite"}}}') v WHERE v.view_name::text ~ 'credit';
 SELECT method, groups, steps, round(coverage::numeric, 3) AS coverage, finding FROM rows_credit_check WHERE method IN ('history_td', 'grpo', 'rtmc', 'opposite', 'td_1', 'td_turn', 'mine');
 SELECT c.method, abs(c.score + c.by_chance - sum(s.s[1][3]) / sqrt(sum(s.s[1][4]) * sum(s.s[1][5]))) < 1e-9 AS correlation, c.steps = sum(s.s[1][1]) AS steps
 FROM rows_credit_check c, rows_values v, LATERAL (SELECT credit_sums(ARRAY[CASE c.method WHEN 'td_turn' THEN by_turn(v.rollouts) ELSE v.rollouts END],
 	CASE WHEN c.method ~ '^td' THEN 'batch_td' WHEN c.method = 'mine' THEN 'opposite' ELSE c.method END, CASE WHEN c.method = 'td_1' THEN '{"gamma": 1}' WHEN c.method ~ 'td|mine|opposite|rtmc|gigpo|hgpo' AND c.method <> 'graphgpo' THEN '{"gamma": 0.9}' END::jsonb, shuffles => 4) AS s) s
 WHERE c.method IN ('history_td', 'batch_td', 'rtmc', 'gigpo', 'td_1', 'td_turn', 'mine') GROUP BY c.method, c.score, c.by_chance, c.steps ORDER BY c.method COLLATE "C";
 CREATE TABLE before AS SELECT * FROM rows_credit_check;
-SELECT maintain('rows'::regclass, how => 'refresh');
+SELECT maintain('rows'::regclass, mode => 'refresh');
 SELECT count(*) AS differ FROM (SELECT method, groups, steps, round(score::numeric, 9) FROM rows_credit_check EXCEPT SELECT method, groups, steps, round(score::numeric, 9) FROM before) x;
 SELECT detach('rows'::regclass) > 10 AS detached;
 -- A method with a history has it when it is checked, too; and only the group's own rollouts are left out.

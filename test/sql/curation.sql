@@ -29,7 +29,7 @@ INSERT INTO cur VALUES
 -- Each rule alone.  Every judged step but 10:
 SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select_steps('cur', group_by => '{g}');
 -- dapo: not B.  verl_agent: nor the lone rollout of C.  rtmc: nor D, all successes.
-SELECT r AS drop_uniform, array_agg(step_id::integer ORDER BY step_id::integer)
+SELECT r AS informative, array_agg(step_id::integer ORDER BY step_id::integer)
 FROM unnest('{dapo,verl_agent,rtmc}'::text[]) r, stepadv.select_steps('cur', r, group_by => '{g}', outcome => 'outcome') GROUP BY r ORDER BY r;
 -- At least 0.5: 1, 2, 4, 5, 13, 14, 15.
 SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select_steps('cur', min_advantage => 0.5, group_by => '{g}');
@@ -75,7 +75,7 @@ CREATE VIEW cur_uniform AS SELECT * FROM cur WHERE g = 'B';
 SELECT * FROM stepadv.explain_selection('cur_uniform', 'rtmc', per_group => 2, group_by => '{g}', outcome => 'outcome');
 -- Outcomes that nobody knows make no group mixed.
 CREATE VIEW cur_unknown AS SELECT g, rollout_id, step_no, step_id, advantage, CASE WHEN g IN ('A', 'D') THEN outcome END AS outcome FROM cur;
-SELECT r AS drop_uniform, array_agg(DISTINCT group_key ->> 'g') AS groups
+SELECT r AS informative, array_agg(DISTINCT group_key ->> 'g') AS groups
 FROM unnest('{dapo,verl_agent,rtmc}'::text[]) r, stepadv.select_steps('cur_unknown', r, group_by => '{g}', outcome => 'outcome') GROUP BY r ORDER BY r;
 -- Another column of advantages; a group of several columns, one of them NULL.
 SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select_steps('cur', min_advantage => 0.25, advantage_column => 'stderr', group_by => '{g}');
@@ -93,7 +93,7 @@ INSERT INTO cur_steps VALUES
 	('E', 'a', 0, 'x', 'go', 1), ('E', 'b', 0, 'x', 'stop', 2),
 	('W', 'a', 0, 'x', 'go', 1), ('W', 'b', NULL, NULL, NULL, 0), ('N', 'a', 0, 'x', 'go', NULL);
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', views => '{all}', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
-SELECT r AS drop_uniform, array_agg(DISTINCT group_key ->> 'task' ORDER BY group_key ->> 'task') AS groups, count(*) AS steps
+SELECT r AS informative, array_agg(DISTINCT group_key ->> 'task' ORDER BY group_key ->> 'task') AS groups, count(*) AS steps
 FROM unnest('{dapo,verl_agent,rtmc}'::text[]) r, stepadv.select_steps('cur_steps_rtmc', r) GROUP BY r ORDER BY r;
 SELECT rule, setting, before, removed, kept, rollouts, groups FROM stepadv.explain_selection('cur_steps_grpo', 'verl_agent');
 -- M by RTMC: x: go 1/2 of two visits, stop 0, v = 1/3 over the visits: 1/6 and -1/3; y: go 1, stop 0, v = 1/2: ±1/2.

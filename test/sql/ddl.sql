@@ -16,7 +16,7 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('guarded_source', '{g}', 'r'
 GRANT SELECT ON ALL TABLES IN SCHEMA ddl TO regress_stepadv_guest;
 REVOKE SELECT ON guarded FROM regress_stepadv_guest;
 GRANT SELECT (id, g, r, n, score, version) ON guarded TO regress_stepadv_guest;
-SELECT stepadv.maintain('guarded'), stepadv.maintain('guarded_source', how => 'refresh');
+SELECT stepadv.maintain('guarded'), stepadv.maintain('guarded_source', mode => 'refresh');
 INSERT INTO guarded VALUES (1, 1, 1, 1, 1, 'v'), (2, 1, 2, 1, 0, 'v'), (3, 2, 3, 1, 5, 'v');
 SELECT stepadv.refresh('guarded_source');
 CREATE FUNCTION ddl.reads(relation text) RETURNS text LANGUAGE plpgsql AS $$
@@ -89,7 +89,7 @@ CREATE FUNCTION same_as_folded() RETURNS TABLE (groups bigint, steps bigint, ver
 $$;
 INSERT INTO placed VALUES (1, ROW(1, 'a'), 1, 1, 1, 'v', '{-1}'), (2, ROW(1, NULL), 2, 1, 2, 'v', '{-1}'), (3, ROW(NULL, NULL), 3, 1, 3, 'v', '{-1}'), (4, ROW(NULL, 'a'), 4, 1, 4, 'v', '{-1}'), (5, NULL, 5, 1, 5, 'v', '{-1}');
 SELECT * FROM same_as_folded();
-SELECT stepadv.maintain('placed', 'placed'), stepadv.maintain('placed', 'waits', how => 'refresh');
+SELECT stepadv.maintain('placed', 'placed'), stepadv.maintain('placed', 'waits', mode => 'refresh');
 SELECT * FROM same_as_folded();
 INSERT INTO placed SELECT id + 10, p, r + 10, 1, score * 2, version, logp FROM placed;
 SELECT * FROM same_as_folded();

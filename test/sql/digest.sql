@@ -38,24 +38,24 @@ FULL JOIN (SELECT version, method, count(advantage) AS n, avg(abs(advantage)) AS
 	count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
 	FROM long WHERE advantage IS NOT NULL GROUP BY GROUPING SETS ((version, method), (method))) e
 ON e.version IS NOT DISTINCT FROM o.version AND e.method = a.method
-WHERE ((a.n_steps, a.least_advantage, a.greatest_advantage, a.n_positive, a.n_negative) = (e.n, e.least, e.greatest, e.positive, e.negative)
+WHERE ((a.n_steps, a.min_advantage, a.max_advantage, a.n_positive, a.n_negative) = (e.n, e.least, e.greatest, e.positive, e.negative)
 	AND greatest(abs(a.mean_abs_advantage - e.abs), abs(a.mean_advantage - e.mean), abs(a.sd_advantage - e.sd)) < 1e-12) IS NOT TRUE;
 SELECT o.version, h, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_histogram(o.digest) h
 FULL JOIN (SELECT version, method, floor(advantage * 256) / 256 + 0.5 / 256 AS bin, count(*) AS n FROM long WHERE advantage IS NOT NULL GROUP BY GROUPING SETS ((version, method, 3), (method, 3))) e
 ON e.version IS NOT DISTINCT FROM o.version AND (e.method, e.bin) = (h.method, h.bin) WHERE h.n_steps IS DISTINCT FROM e.n;
 
 -- Signs, in either order; and how far apart.
-SELECT o.version, s, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_signs(o.digest) s
+SELECT o.version, s, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_quadrants(o.digest) s
 FULL JOIN (SELECT p.version, m.method_a, m.method_b, p.success = 1 AS success, m.quadrant, count(*) AS n
 	FROM advantages p CROSS JOIN LATERAL (SELECT (ARRAY['-', '0', '+'])[sign(p.a) + 2] AS a, (ARRAY['-', '0', '+'])[sign(p.b) + 2] AS b) q
 	CROSS JOIN LATERAL (VALUES ('first', 'second', q.a || q.b), ('second', 'first', q.b || q.a)) m(method_a, method_b, quadrant)
 	GROUP BY GROUPING SETS ((p.version, 2, 3, 4, 5), (2, 3, 4, 5))) e
 ON e.version IS NOT DISTINCT FROM o.version AND (e.method_a, e.method_b) = (s.method_a, s.method_b) AND e.success IS NOT DISTINCT FROM s.success AND e.quadrant IS NOT DISTINCT FROM s.quadrant
 WHERE s.n_steps IS DISTINCT FROM e.n;
-SELECT sum(share), count(DISTINCT (method_a, success)) FROM of_all CROSS JOIN LATERAL stepadv.digest_signs(digest) WHERE version IS NULL;
+SELECT sum(share), count(DISTINCT (method_a, success)) FROM of_all CROSS JOIN LATERAL stepadv.digest_quadrants(digest) WHERE version IS NULL;
 SELECT d.g, s, e FROM digests d CROSS JOIN LATERAL stepadv.digest_differences(d.digest) s
 FULL JOIN (SELECT g, max(abs(a / sa - b / sb)) AS apart FROM (SELECT *, sqrt(avg(a * a) OVER w) AS sa, sqrt(avg(b * b) OVER w) AS sb FROM advantages WINDOW w AS (PARTITION BY g)) a WHERE a * b < 0 AND sa > 1e-9 AND sb > 1e-9 GROUP BY g) e ON e.g = d.g
-WHERE (abs(s.greatest_difference - e.apart) < 1e-12) IS NOT TRUE;
+WHERE (abs(s.max_difference - e.apart) < 1e-12) IS NOT TRUE;
 
 -- Calls.
 SELECT o.version, c, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_calls(o.digest) c
@@ -70,7 +70,7 @@ ON e.version IS NOT DISTINCT FROM o.version AND e.method = c.method AND e.tool I
 WHERE ((c.n_steps, c.n_positive, c.n_negative) = (e.n, e.positive, e.negative) AND abs(c.mean_advantage - e.mean) + abs(c.mean_abs_advantage - e.abs) < 1e-12) IS NOT TRUE;
 
 -- Rollouts.
-CREATE TEMP VIEW shapes AS SELECT v.g, v.version, a.*, nullif(a.rollout_id * v.g, 6) / 7.0::float8 AS seconds FROM groups v CROSS JOIN LATERAL stepadv.rollout_shape(v.rollouts) a;
+CREATE TEMP VIEW shapes AS SELECT v.g, v.version, a.*, nullif(a.rollout_id * v.g, 6) / 7.0::float8 AS seconds FROM groups v CROSS JOIN LATERAL stepadv.rollout_measures(v.rollouts) a;
 SELECT o.version, m, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_measures(o.digest) m
 FULL JOIN (SELECT s.version, m.measure, count(m.value) AS n, avg(m.value) AS mean, percentile_cont(0.5::float8) WITHIN GROUP (ORDER BY m.value) AS p50, percentile_cont(0.95::float8) WITHIN GROUP (ORDER BY m.value) AS p95,
 		sum(m.value) FILTER (WHERE s.success IS NOT NULL) / nullif(count(m.value) FILTER (WHERE s.success), 0) AS per_success
@@ -131,7 +131,7 @@ BEGIN
 		BEGIN
 			d := overlay(bytes PLACING CASE substr(bytes, i, 1) WHEN 'f' THEN '0' ELSE 'f' END FROM i FOR 1)::stepadv.group_digest;
 			PERFORM FROM stepadv.digest_counts(d);
-			PERFORM FROM stepadv.digest_advantages(d), stepadv.digest_histogram(d), stepadv.digest_signs(d), stepadv.digest_differences(d);
+			PERFORM FROM stepadv.digest_advantages(d), stepadv.digest_histogram(d), stepadv.digest_quadrants(d), stepadv.digest_differences(d);
 			PERFORM FROM stepadv.digest_calls(d), stepadv.digest_call_advantages(d), stepadv.digest_measures(d), stepadv.digest_horizons(d);
 			n_read := n_read + 1;
 		EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range THEN

@@ -33,7 +33,7 @@ CREATE TEMP TABLE before AS SELECT * FROM fb.steps_groups_over_time;
 UPDATE fb.steps SET note = 'moved' WHERE id IN (121, 205, 211);
 SELECT task, stepadv_rollout, stepadv_policy_version, stepadv_dimension_1 FROM fb.steps_begun_runs WHERE task <> 'task 3' ORDER BY 1, 2;
 SELECT * FROM stepadv.check_maintained('fb.steps');
-SELECT stepadv.refresh('fb.steps', everything => true) AS groups;
+SELECT stepadv.refresh('fb.steps', full => true) AS groups;
 SELECT (SELECT count(*) > 3 FROM before) AS rows, count(*) AS differ
 FROM ((TABLE before EXCEPT ALL TABLE fb.steps_groups_over_time) UNION ALL (TABLE fb.steps_groups_over_time EXCEPT ALL TABLE before)) d;
 SELECT stepadv.detach('fb.steps') > 5 AS dropped;

@@ -131,7 +131,7 @@ CREATE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, doubled(s.x) AS x FROM st
 SELECT count(*) > 5 AS attached FROM stepadv.attach('source', '{g}', 'r', 'id', reward => 'x', columns => '{"step_id": "id"}');
 SELECT stepadv.maintain('source');
 CREATE FUNCTION read_kept() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT string_agg(g || ' ' || n_steps, ', ' ORDER BY g) FROM source_groups); EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
-CREATE VIEW age AS SELECT read_kept(), m.as_of IS NOT NULL AS fresh, m.problem, (SELECT count(*) FROM stepadv.check_maintained('source') c WHERE c."group" IS NOT NULL) AS differ FROM stepadv.maintained() m WHERE m.prefix = 'source';
+CREATE VIEW age AS SELECT read_kept(), m.as_of IS NOT NULL AS fresh, m.problem, (SELECT count(*) FROM stepadv.check_maintained('source') c WHERE c.group_key IS NOT NULL) AS differ FROM stepadv.maintained() m WHERE m.prefix = 'source';
 TABLE age;
 CREATE OR REPLACE FUNCTION doubled(x float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT 3 * x';
 TABLE age;
@@ -181,7 +181,7 @@ SELECT stepadv.refresh('source');
 TABLE age;
 -- By refresh groups are as of then, and so is what they are folded from; where that must not be kept it says so.
 SELECT stepadv.unmaintain('source');
-SELECT stepadv.maintain('source', how => 'refresh');
+SELECT stepadv.maintain('source', mode => 'refresh');
 ALTER TABLE steps DETACH PARTITION p3;
 TABLE age;
 CREATE OR REPLACE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, s.x * random() AS x FROM steps s;
@@ -189,7 +189,7 @@ SELECT stepadv.refresh('source');
 SELECT stepadv.unmaintain('source');
 CREATE OR REPLACE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, s.x * random() AS x FROM steps s;
 SELECT stepadv.maintain('source');
-SELECT stepadv.maintain('source', how => 'refresh');
+SELECT stepadv.maintain('source', mode => 'refresh');
 -- Where the fold does not read it, it may change.
 CREATE OR REPLACE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, s.x, now() AS read_at FROM steps s;
 SELECT stepadv.maintain('source');

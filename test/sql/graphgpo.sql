@@ -91,36 +91,36 @@ SELECT count(*) > 0 AS there, count(a.distance) + count(a.step_reward) + count(a
 FROM folded, graphgpo(g) a WHERE rollout_id = 7;
 
 -- Other normalisers and other epsilons, of the same rewards, against plain SQL
-SELECT o.normalise, o.epsilon_of, count(*) AS steps,
+SELECT o.normalise, o.epsilon_scale, count(*) AS steps,
 	count(*) FILTER (WHERE off(a.graph_advantage, CASE WHEN NOT x.goal OR x.n_state = 1 THEN 0 WHEN o.normalise = 'none' THEN x.reward WHEN low = high THEN 0
 		WHEN o.normalise = 'mean' THEN x.reward - mean
-		ELSE (x.reward - mean) / (sd + 0.01 * CASE o.epsilon_of WHEN 'spread' THEN spread WHEN 'state' THEN high ELSE 1 END) END)) AS off_graph,
+		ELSE (x.reward - mean) / (sd + 0.01 * CASE o.epsilon_scale WHEN 'group' THEN spread WHEN 'state' THEN high ELSE 1 END) END)) AS off_graph,
 	count(*) FILTER (WHERE off(a.episode_advantage, CASE o.normalise WHEN 'std' THEN e.by_rollout WHEN 'mean' THEN e.centred ELSE e.total END)) AS off_episode,
 	count(*) FILTER (WHERE off(a.advantage, a.graph_advantage + a.episode_advantage)) AS off_total
-FROM (VALUES ('mean', 'absolute'), ('none', 'absolute'), ('std', 'absolute'), ('std', 'spread'), ('std', 'state')) o(normalise, epsilon_of), folded
+FROM (VALUES ('mean', 'none'), ('none', 'none'), ('std', 'none'), ('std', 'group'), ('std', 'state')) o(normalise, epsilon_scale), folded
 JOIN (SELECT r.*, stddev_samp(reward) OVER g AS spread, avg(reward) OVER w AS mean, stddev_samp(reward) OVER w AS sd, min(reward) OVER w AS low, max(reward) OVER w AS high
 	FROM reference r JOIN edge USING (grp, id) WHERE convention = 'paper' WINDOW g AS (PARTITION BY grp), w AS (PARTITION BY grp, node)) x USING (grp),
-	graphgpo(g, discount => 0.5, success_reward => 3, epsilon => 0.01, success_above => 0.75, normalise => o.normalise, epsilon_of => o.epsilon_of) a
+	graphgpo(g, discount => 0.5, success_reward => 3, epsilon => 0.01, success_above => 0.75, normalise => o.normalise, epsilon_scale => o.epsilon_scale) a
 JOIN (SELECT grp, rollout, by_rollout, total, total - avg(total) OVER (PARTITION BY grp) AS centred FROM episode JOIN judged USING (grp, rollout)) e ON e.rollout = a.rollout_id
 WHERE a.step_id = x.id AND e.grp = folded.grp GROUP BY 1, 2 ORDER BY 1, 2;
 -- graph_edges shows the same
 SELECT count(*) > 300 AS edges, count(*) FILTER (WHERE off(e.graph_advantage, a.graph_advantage)) AS off
-FROM folded, (VALUES ('mean', 'absolute'), ('std', 'state')) o(normalise, epsilon_of),
-	graph_edges(g, success_above => 0.75, normalise => o.normalise, epsilon_of => o.epsilon_of) e
-	JOIN graphgpo(g, success_above => 0.75, normalise => o.normalise, epsilon_of => o.epsilon_of) a USING (step_id) WHERE e.visits = 1;
+FROM folded, (VALUES ('mean', 'none'), ('std', 'state')) o(normalise, epsilon_scale),
+	graph_edges(g, success_above => 0.75, normalise => o.normalise, epsilon_scale => o.epsilon_scale) e
+	JOIN graphgpo(g, success_above => 0.75, normalise => o.normalise, epsilon_scale => o.epsilon_scale) a USING (step_id) WHERE e.visits = 1;
 -- Seven and eight steps from the goal with discount 0.1: rewards of 1e-6 and 1e-7, and a tenth of these in the paper's convention. What tells
 -- them apart is lost beside an epsilon of 1e-6, and beside one of the group's spread, which the rewards next to the goal make; a share of
 -- their own size leaves it: 0.45 / (0.9 / sqrt(2) + 1e-6).
-SELECT o.epsilon_of, convention, a.step_id, round(a.graph_advantage::numeric, 6) AS graph_advantage
-FROM groups, (VALUES (1, 'absolute'), (2, 'spread'), (3, 'state')) o(i, epsilon_of), (VALUES ('recipe'), ('paper')) c(convention),
-	graphgpo(g, convention => convention, epsilon_of => o.epsilon_of) a
+SELECT o.epsilon_scale, convention, a.step_id, round(a.graph_advantage::numeric, 6) AS graph_advantage
+FROM groups, (VALUES (1, 'none'), (2, 'group'), (3, 'state')) o(i, epsilon_scale), (VALUES ('recipe'), ('paper')) c(convention),
+	graphgpo(g, convention => convention, epsilon_scale => o.epsilon_scale) a
 WHERE name = 'deep' AND step_id IN (1, 9) ORDER BY o.i, convention DESC, step_id;
-SELECT count(*) FILTER (WHERE off(a.graph_advantage, 0.45 / (0.9 / sqrt(2.0) + 1e-6))) AS off FROM groups, graphgpo(g, epsilon_of => 'state') a WHERE name = 'deep' AND step_id = 1;
+SELECT count(*) FILTER (WHERE off(a.graph_advantage, 0.45 / (0.9 / sqrt(2.0) + 1e-6))) AS off FROM groups, graphgpo(g, epsilon_scale => 'state') a WHERE name = 'deep' AND step_id = 1;
 -- Rewards that differ by how sums of costs were rounded are as good as equal, which epsilon => 0 takes for all the difference there is
-SELECT o.epsilon, o.epsilon_of, round(max(abs(a.graph_advantage))::numeric, 3) AS most
+SELECT o.epsilon, o.epsilon_scale, round(max(abs(a.graph_advantage))::numeric, 3) AS most
 FROM (SELECT rollout_agg(r * 10 + k, r, k, CASE k WHEN 1 THEN 0 ELSE r * 10 + k END, r * 10 + k, NULL, k = 4 OR NULL, NULL, NULL, NULL, c[k]) g
 	FROM (VALUES (1, ARRAY[1, 0.1, 0.2, 0.3]::float8[]), (2, ARRAY[1, 0.3, 0.2, 0.1])) v(r, c), generate_series(1, 4) k) y,
-	(VALUES (0::float8, 'absolute'), (1e-6, 'state')) o(epsilon, epsilon_of), graphgpo(g, convention => 'recipe', epsilon => o.epsilon, epsilon_of => o.epsilon_of) a
+	(VALUES (0::float8, 'none'), (1e-6, 'state')) o(epsilon, epsilon_scale), graphgpo(g, convention => 'recipe', epsilon => o.epsilon, epsilon_scale => o.epsilon_scale) a
 WHERE a.n_state = 2 GROUP BY 1, 2 ORDER BY 1;
 
 -- Proposition 4.1: of two steps from one state, the one that ends closer to the goal, its cost included, has the higher
@@ -161,7 +161,7 @@ SELECT a.* FROM groups, graphgpo(g, discount => -0.1) a;
 SELECT a.* FROM groups, graphgpo(g, success_reward => 'Infinity') a;
 SELECT a.* FROM groups, graphgpo(g, convention => 'reference') a;
 SELECT a.* FROM groups, graphgpo(g, normalise => 'sd') a;
-SELECT a.* FROM groups, graphgpo(g, epsilon_of => 'group') a;
+SELECT a.* FROM groups, graphgpo(g, epsilon_scale => 'batch') a;
 SELECT count(*) FROM groups, graphgpo(g, epsilon => NULL) a;
 -- progress: a step back from far away at such a cost that its reward is no number
 SELECT a.* FROM (SELECT rollout_agg(i, 1, i, i, i, 0, true, NULL, NULL, NULL, CASE i WHEN 1 THEN 1e6 END) g FROM generate_series(1, 2) i) x, graphgpo(g, convention => 'progress') a;

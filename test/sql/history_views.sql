@@ -35,7 +35,7 @@ FROM (SELECT task, policy, run, r, no, 2 + (r + policy) % 5 AS len
 	WHERE (run = 'x' OR task = 'c') AND (task, policy) <> ('b', 4)) t(task, policy, run, r, no, len) WHERE no <= len;
 CREATE INDEX ON s (task, policy, run);
 
-SELECT view_name, shows FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run"}', views => '{all}', options => '{"methods": {"td_history": {"method": "batch_td", "history": 3, "decay": 0.8, "gamma": 0.95}, "rtmc_all": {"method": "rtmc", "history": true}}, "batch_td": {"history": 2}}')
+SELECT view_name, description FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run"}', views => '{all}', options => '{"methods": {"td_history": {"method": "batch_td", "history": 3, "decay": 0.8, "gamma": 0.95}, "rtmc_all": {"method": "rtmc", "history": true}}, "batch_td": {"history": 2}}')
 WHERE view_name::text ~ '_(td_history|rtmc_all|batch_td|compare)$';
 
 -- By hand: each group once more, its history put together of the rows, under other ids.

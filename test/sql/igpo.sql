@@ -48,7 +48,7 @@ INSERT INTO rl TABLE s;
 CREATE INDEX ON rl (grp);
 SET search_path = igpo;
 SET client_min_messages = warning;
-SELECT view_name, shows FROM stepadv.attach('rl', '{grp}', 'r', 'n', 'state', NULL, 'reward', columns => '{"step_id": "id", "turn_reward": "turn_reward"}', views => '{all}', options => '{"methods": {"igpo_apart": {"method": "igpo", "pool": "separate"}}}') WHERE view_name::text ~ '_igpo' ORDER BY 1;
+SELECT view_name, description FROM stepadv.attach('rl', '{grp}', 'r', 'n', 'state', NULL, 'reward', columns => '{"step_id": "id", "turn_reward": "turn_reward"}', views => '{all}', options => '{"methods": {"igpo_apart": {"method": "igpo", "pool": "separate"}}}') WHERE view_name::text ~ '_igpo' ORDER BY 1;
 SELECT count(*), count(*) FILTER (WHERE v.igpo IS DISTINCT FROM a.advantage OR v.igpo_apart IS DISTINCT FROM b.advantage OR w.advantage IS DISTINCT FROM a.advantage) AS wrong
 FROM rl_compare v JOIN (g CROSS JOIN LATERAL stepadv.igpo(g.g) a) USING (step_id) JOIN (g o CROSS JOIN LATERAL stepadv.igpo(o.g, pool => 'separate') b) USING (step_id) JOIN rl_igpo w USING (step_id);
 CREATE TABLE quadrants AS TABLE rl_quadrants;

@@ -242,8 +242,8 @@ SELECT count(*) > 20 AS nodes, count(*) = (SELECT count(*) FROM inst.s_graph_nod
 SELECT stepadv.detach('inst.s') > 20 AS detached;
 
 -- Histories are of turns where steps are: as of an attachment whose unit is the turn.
-SELECT inst.attached(format('{"states": {"kind": "%2$s", "k": 2}, "methods": {"rtmc_%1$s": {"method": "rtmc", "unit": "%1$s"}}}', unit, states)::jsonb, format($$, prefix => %L$$, states || '_' || unit)) > 20 AS by_step,
-	inst.attached(jsonb_build_object('states', jsonb_build_object('kind', states, 'k', 2), 'unit', unit), format($$, prefix => %L$$, 'all_' || states || '_' || unit)) > 20 AS by_turn
+SELECT inst.attached(format('{"states": {"kind": "%2$s", "history_length": 2}, "methods": {"rtmc_%1$s": {"method": "rtmc", "unit": "%1$s"}}}', unit, states)::jsonb, format($$, prefix => %L$$, states || '_' || unit)) > 20 AS by_step,
+	inst.attached(jsonb_build_object('states', jsonb_build_object('kind', states, 'history_length', 2), 'unit', unit), format($$, prefix => %L$$, 'all_' || states || '_' || unit)) > 20 AS by_turn
 FROM (VALUES ('history_last', 'turn')) v(states, unit);
 SELECT inst.attached(format('{"states": "%2$s", "methods": {"rtmc_%1$s": {"method": "rtmc", "unit": "%1$s"}}}', unit, states)::jsonb, format($$, prefix => %L$$, states || '_' || unit)) > 20 AS by_step,
 	inst.attached(jsonb_build_object('states', states, 'unit', unit), format($$, prefix => %L$$, 'all_' || states || '_' || unit)) > 20 AS by_turn

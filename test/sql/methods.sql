@@ -52,16 +52,16 @@ BEGIN
 END
 $$;
 SELECT stepadv.register_method('meth.centred(stepadv.rollout_group,float8,float8)');
-SELECT stepadv.register_method('meth.late(stepadv.rollout_group,text,boolean)', method => 'lateness', shape => 'a row per step');
+SELECT stepadv.register_method('meth.late(stepadv.rollout_group,text,boolean)', method => 'lateness', description => 'a row per step');
 -- One that needs states, one that needs values, and one with a row per rollout.
 SELECT stepadv.register_method('meth.centred(stepadv.rollout_group,float8,float8)', requires => '{reward,state}', method => 'stated');
 SELECT stepadv.register_method('meth.centred(stepadv.rollout_group,float8,float8)', requires => '{reward,value}', method => 'valued');
 CREATE FUNCTION meth.lengths(rollouts stepadv.rollout_group) RETURNS TABLE (rollout_id bigint, length bigint) LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
 	'SELECT s.rollout_id, count(*) FROM stepadv.steps(rollouts) s GROUP BY s.rollout_id';
-SELECT stepadv.register_method('meth.lengths(stepadv.rollout_group)', requires => '{}', shape => 'a row per rollout, with its length');
-SELECT method, function, requires, uses, options_of, shape FROM meth.stepadv_methods ORDER BY method COLLATE "C";
+SELECT stepadv.register_method('meth.lengths(stepadv.rollout_group)', requires => '{}', description => 'a row per rollout, with its length');
+SELECT method, function, requires, uses, options_of, description FROM meth.stepadv_methods ORDER BY method COLLATE "C";
 
-SELECT view_name::text, shows FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"centred": {"scale": 2}, "lateness": {"word": "minus"}}') WHERE view_name::text ~ '_(centred|lateness|stated|valued|lengths)$' ORDER BY 1;
+SELECT view_name::text, description FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"centred": {"scale": 2}, "lateness": {"word": "minus"}}') WHERE view_name::text ~ '_(centred|lateness|stated|valued|lengths)$' ORDER BY 1;
 -- Each number once more, in plain SQL.
 CREATE VIEW meth.plain AS
 SELECT s.*, 2 * (score - avg(score) OVER (PARTITION BY task)) + 1 AS c, CASE WHEN run % 4 <> 3 THEN 2 - n END AS l,
@@ -120,11 +120,11 @@ SELECT stepadv.detach('meth.s') > 5 AS detached;
 
 -- normalise is a choice for some and yes or no for others: an option for all goes to those that can take it.
 SELECT stepadv.register_method('meth.late(stepadv.rollout_group,text,boolean)', method => 'lateness');
-SELECT regexp_replace(shows, ':.*', '') AS shows
-FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"turn_reward": "bonus"}', views => '{all}', options => '{"normalise": "mean"}') WHERE shows ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
+SELECT regexp_replace(description, ':.*', '') AS description
+FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"turn_reward": "bonus"}', views => '{all}', options => '{"normalise": "mean"}') WHERE description ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
-SELECT regexp_replace(shows, ':.*', '') AS shows
-FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"turn_reward": "bonus"}', views => '{all}', options => '{"normalise": true}') WHERE shows ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
+SELECT regexp_replace(description, ':.*', '') AS description
+FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"turn_reward": "bonus"}', views => '{all}', options => '{"normalise": true}') WHERE description ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 SELECT meth.views(m) FROM unnest('{", options => ''{\"normalise\": \"never\"}''",", options => ''{\"normalise\": true}''",", options => ''{\"normalise\": [1]}''",
 	", options => ''{\"gamma\": \"much\"}''",", options => ''{\"prior\": true}''"}'::text[]) WITH ORDINALITY m(m, i) ORDER BY i;
@@ -153,7 +153,7 @@ SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid
 SELECT count(*) AS n, bool_and(x.newer = x.step_id AND x.an_other = x.step_id AND x.bonus = s.bonus AND x.obs = s.obs AND x."Grpo!" = g.bonus_of_grpo) AS right
 FROM meth.s_compare x JOIN meth.s ON s.id = x.step_id JOIN meth.s_grpo g ON g.step_id = s.id;
 SELECT array_agg(v.key ORDER BY v.key COLLATE "C") FROM stepadv.attachments() a, jsonb_each(a.views) v WHERE v.key NOT IN (SELECT method FROM stepadv_internal.methods WHERE method <> 'grpo');
-SELECT source, prefix, schema, owner, group_columns, states, kept, views ->> 'compare' AS compare FROM stepadv.attachments();
+SELECT source, prefix, schema, owner, group_by, states, mode, views ->> 'compare' AS compare FROM stepadv.attachments();
 DROP VIEW meth.mine;
 DELETE FROM meth.stepadv_methods WHERE method = 'an_other';
 -- A name that another view's column has by now.

@@ -57,7 +57,7 @@ INSERT INTO ot.steps (task, run, step, state, action, reward, success, new, old,
 	('t1', 'f', 0, 's0', 'x', 1, true, '{-1}', '{-1}', NULL),
 	('t2', 'a', 0, 's0', 'x', 0, false, NULL, NULL, NULL), ('t2', 'b', 0, 's0', 'x', 0, false, NULL, NULL, NULL), ('t2', 'c', 0, 's0', 'x', NULL, NULL, NULL, NULL, NULL),
 	('t3', 'a', 0, 's9', 'x', NULL, NULL, NULL, NULL, NULL);
-SELECT view_name, shows FROM stepadv.attach('ot.steps', '{task}', 'run', 'step', 'state', 'action', 'reward', columns => '{"success": "success", "logp_new": "new", "logp_old": "old", "token_mask": "counts", "policy_version": "version", "started_at": "started"}', views => '{all}', options => '{"show_rollouts": "ot.rollouts"}')
+SELECT view_name, description FROM stepadv.attach('ot.steps', '{task}', 'run', 'step', 'state', 'action', 'reward', columns => '{"success": "success", "logp_new": "new", "logp_old": "old", "token_mask": "counts", "policy_version": "version", "started_at": "started"}', views => '{all}', options => '{"show_rollouts": "ot.rollouts"}')
 WHERE view_name::text ~ 'over_time|advantages';
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'ot.steps_progress_over_time'::regclass ORDER BY attnum;
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'ot.steps_advantage_over_time'::regclass ORDER BY attnum;
@@ -127,7 +127,7 @@ FROM ot.steps_progress_over_time v FULL JOIN ot.by_hand h ON coalesce(v.policy_v
 
 -- The steps themselves say the same.
 SELECT bool_and((l.n_steps, l.n_positive, l.n_negative) = (s.n, s.positive, s.negative) AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)
-	AND ot.same(l.sd_advantage, s.sd) AND ot.same(l.least_advantage, s.least) AND ot.same(l.greatest_advantage, s.greatest)) AS same, count(*)
+	AND ot.same(l.sd_advantage, s.sd) AND ot.same(l.min_advantage, s.least) AND ot.same(l.max_advantage, s.greatest)) AS same, count(*)
 FROM ot.steps_advantage_over_time l FULL JOIN (
 	SELECT policy_version, bucket, method, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, stddev_samp(advantage) AS sd, min(advantage) AS least,
 		max(advantage) AS greatest, count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
@@ -135,7 +135,7 @@ FROM ot.steps_advantage_over_time l FULL JOIN (
 ON l.policy_version IS NOT DISTINCT FROM s.policy_version AND l.bucket IS NOT DISTINCT FROM s.bucket AND l.method = s.method
 WHERE l.method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc') OR l.method IS NULL;
 -- The same of each group.
-SELECT count(*) > 40 AS many, count(*) FILTER (WHERE ((l.n_steps, l.n_positive, l.n_negative, l.least_advantage, l.greatest_advantage) = (s.n, s.positive, s.negative, s.least, s.greatest)
+SELECT count(*) > 40 AS many, count(*) FILTER (WHERE ((l.n_steps, l.n_positive, l.n_negative, l.min_advantage, l.max_advantage) = (s.n, s.positive, s.negative, s.least, s.greatest)
 	AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)) IS NOT TRUE) AS wrong
 FROM ot.steps_advantage_by_group l FULL JOIN (
 	SELECT task, policy_version, bucket, method, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, min(advantage) AS least, max(advantage) AS greatest,
@@ -317,7 +317,7 @@ CREATE PROCEDURE ot.keep(how text, round integer) LANGUAGE plpgsql AS $$
 DECLARE
 	change text;
 BEGIN
-	PERFORM stepadv.maintain('ot.moves', how => keep.how);
+	PERFORM stepadv.maintain('ot.moves', mode => keep.how);
 	FOREACH change IN ARRAY ARRAY['SELECT 1', 'UPDATE ot.trials SET category = ''c9%s'' WHERE trial = 5', 'UPDATE ot.trials SET train_step = 4%s, experiment = ''run 2'' WHERE trial IN (3, 9)',
 		'UPDATE ot.moves SET tool = 3 + %s WHERE trial = 4', 'UPDATE ot.moves SET seed = 7 + %s WHERE trial = 6', 'DELETE FROM ot.trials WHERE trial = 8', 'DELETE FROM ot.moves WHERE trial = 10 + %s',
 		'INSERT INTO ot.trials SELECT task, 8, ''run 0'', ''v1'', 5, began, ''c1'', "en''v %%s" FROM ot.trials WHERE trial = 1']

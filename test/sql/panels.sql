@@ -1,4 +1,4 @@
--- What panels about all steps read: _advantage_by_group, _signs, _disagreement_by_group, _advantage_histogram, _problems.
+-- What panels about all steps read: _advantage_by_group, _quadrants_over_time, _disagreement_by_group, _advantage_histogram, _problems.
 -- They say what the rows of steps add up to, folding and kept, whatever changes.
 SET client_min_messages = warning;
 SET jit = off;
@@ -28,7 +28,7 @@ CREATE FUNCTION pan.wrong(p text, OUT by_group bigint, OUT wrong_by_group bigint
 BEGIN
 	EXECUTE format($q$
 		SELECT count(*), count(*) FILTER (WHERE ((v.n_steps, v.n_positive, v.n_negative) = (s.n, s.positive, s.negative) AND pan.same(v.mean_abs_advantage, s.mean_abs) AND pan.same(v.mean_advantage, s.mean)
-			AND pan.same(v.least_advantage, s.least) AND pan.same(v.greatest_advantage, s.greatest)) IS NOT TRUE)
+			AND pan.same(v.min_advantage, s.least) AND pan.same(v.max_advantage, s.greatest)) IS NOT TRUE)
 		FROM (SELECT row(task, level, run_id, policy_version, bucket, method)::text AS key, * FROM pan.%1$I) v FULL JOIN (
 			SELECT row(task, level, run_id, policy_version, bucket, method)::text AS key, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, min(advantage) AS least,
 				max(advantage) AS greatest, count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
@@ -47,9 +47,9 @@ BEGIN
 		FROM (SELECT row(run_id, policy_version, bucket, method_a, method_b, success, quadrant)::text AS key, * FROM pan.%1$I) v FULL JOIN (
 			SELECT row(run_id, policy_version, bucket, method_a, method_b, success, quadrant)::text AS key, count(*) AS n,
 				CASE WHEN quadrant IS NOT NULL THEN count(*) / sum(count(*) FILTER (WHERE quadrant IS NOT NULL)) OVER (PARTITION BY run_id, policy_version, bucket, method_a, method_b, success) END AS share
-			FROM pan.pairs GROUP BY run_id, policy_version, bucket, method_a, method_b, success, quadrant) s USING (key)$q$, p || '_signs') INTO signs, wrong_signs;
+			FROM pan.pairs GROUP BY run_id, policy_version, bucket, method_a, method_b, success, quadrant) s USING (key)$q$, p || '_quadrants_over_time') INTO signs, wrong_signs;
 	EXECUTE format($q$
-		SELECT count(*), count(*) FILTER (WHERE pan.same(v.greatest_difference, s.greatest) IS NOT TRUE)
+		SELECT count(*), count(*) FILTER (WHERE pan.same(v.max_difference, s.greatest) IS NOT TRUE)
 		FROM (SELECT row(task, level, run_id, policy_version, bucket, method_a, method_b)::text AS key, * FROM pan.%1$I) v FULL JOIN (
 			SELECT row(task, level, run_id, policy_version, bucket, method_a, method_b)::text AS key, max(abs(a / a_scale - b / b_scale)) AS greatest
 			FROM (SELECT *, sqrt(avg(a * a) OVER w) AS a_scale, sqrt(avg(b * b) OVER w) AS b_scale FROM pan.pairs WINDOW w AS (PARTITION BY task, level, run_id, policy_version, bucket, method_a, method_b)) x
@@ -68,7 +68,7 @@ BEGIN
 	RETURN QUERY EXECUTE format($q$
 		SELECT g.task, g.level, a.step_id, a.advantage
 		FROM (SELECT DISTINCT b.task, b.level FROM (SELECT b.task, b.level FROM pan.%1$I b WHERE b.method = 'rtmc' AND ($1 IS NULL OR b.policy_version::text = $1)
-			ORDER BY b.greatest_advantage DESC, b.task, b.level LIMIT 7) b) g
+			ORDER BY b.max_advantage DESC, b.task, b.level LIMIT 7) b) g
 		JOIN pan.%2$I a ON a.task = g.task AND a.level = g.level AND a.method = 'rtmc' AND a.advantage IS NOT NULL AND ($1 IS NULL OR a.policy_version::text = $1)
 		ORDER BY a.advantage DESC, g.task, g.level, a.step_id LIMIT 7$q$, p || '_advantage_by_group', p || '_advantages') USING version;
 END $$;
@@ -84,13 +84,13 @@ GROUP BY 1 ORDER BY 1 NULLS FIRST;
 -- How many rows differ of those views, kept and folding; to the last bit.
 CREATE FUNCTION pan.differ() RETURNS TABLE (view text, n bigint, differ bigint) LANGUAGE plpgsql AS $$
 BEGIN
-	FOREACH view IN ARRAY '{advantage_by_group,signs,disagreement_by_group,advantage_histogram,problems,pass_at_k,flaky,groups_over_time}'::text[] LOOP
+	FOREACH view IN ARRAY '{advantage_by_group,quadrants_over_time,disagreement_by_group,advantage_histogram,problems,pass_at_k,flaky,groups_over_time}'::text[] LOOP
 		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE k.n IS DISTINCT FROM p.n) FROM (SELECT v::text AS v, count(*) AS n FROM pan.%I v GROUP BY 1) k FULL JOIN (SELECT v::text AS v, count(*) AS n FROM pan.%I v GROUP BY 1) p USING (v)',
 			'kept_' || view, 'plain_' || view) INTO n, differ;
 		RETURN NEXT;
 	END LOOP;
 	-- Those over time have sums, which depend on the order of what is added up in their last digits.
-	FOREACH view IN ARRAY '{progress_over_time,advantage_over_time,shape_over_time,success_by_horizon}'::text[] LOOP
+	FOREACH view IN ARRAY '{progress_over_time,advantage_over_time,measures_over_time,success_by_horizon}'::text[] LOOP
 		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE k.n IS DISTINCT FROM p.n) FROM (SELECT pan.rounded(to_jsonb(v)) AS v, count(*) AS n FROM pan.%I v GROUP BY 1) k FULL JOIN (SELECT pan.rounded(to_jsonb(v)) AS v, count(*) AS n FROM pan.%I v GROUP BY 1) p USING (v)',
 			'kept_' || view, 'plain_' || view) INTO n, differ;
 		RETURN NEXT;
@@ -107,7 +107,7 @@ DECLARE
 	change text;
 	done bigint;
 BEGIN
-	PERFORM stepadv.maintain('pan.steps', 'kept', how => CASE keep.how WHEN 'triggers' THEN 'triggers' ELSE 'refresh' END, watermark => CASE WHEN keep.how = 'watermark' THEN 'at' END, overlap => '0');
+	PERFORM stepadv.maintain('pan.steps', 'kept', mode => CASE keep.how WHEN 'triggers' THEN 'triggers' ELSE 'refresh' END, watermark => CASE WHEN keep.how = 'watermark' THEN 'at' END, overlap => '0');
 	FOREACH change IN ARRAY ARRAY['SELECT 1', 'UPDATE pan.runs SET version = 7%s, at = now() WHERE trial = ''r1'' AND level = 0', 'UPDATE pan.steps SET reward = 3 + %s, at = now() WHERE trial = ''r4''',
 		'DELETE FROM pan.steps WHERE task = ''t%s''', 'DELETE FROM pan.steps WHERE task = ''t10'' AND no = %s',
 		'INSERT INTO pan.steps (task, level, trial, no, state, action, reward, value) SELECT ''new'', 1, ''x%s'', n, n, n, n, n FROM generate_series(1, 3) n',
@@ -147,20 +147,20 @@ DELETE FROM pan.kept_digests WHERE task = 't8';
 UPDATE pan.kept_digests SET digest = (SELECT digest FROM pan.kept_digests WHERE task = 't12' LIMIT 1) WHERE task = 't11';
 INSERT INTO pan.kept_digests SELECT * FROM pan.kept_digests WHERE task = 't12' ORDER BY policy_version, run_id LIMIT 1;
 SELECT * FROM stepadv.check_maintained('pan.steps', 'kept') ORDER BY 1, 2;
-SELECT stepadv.refresh('pan.steps', 'kept', everything => true) > 5 AS all_of_them;
+SELECT stepadv.refresh('pan.steps', 'kept', full => true) > 5 AS all_of_them;
 SELECT * FROM stepadv.check_maintained('pan.steps', 'kept');
 -- Read only by who may read what it is made of.
 CREATE ROLE regress_panels;
 GRANT USAGE ON SCHEMA pan TO regress_panels;
-GRANT SELECT ON pan.kept_signs TO regress_panels;
+GRANT SELECT ON pan.kept_quadrants_over_time TO regress_panels;
 SET ROLE regress_panels;
 SELECT count(*) FROM pan.kept_digests;
-SELECT count(*) FROM pan.kept_signs;
+SELECT count(*) FROM pan.kept_quadrants_over_time;
 RESET ROLE;
 GRANT SELECT ON pan.steps, pan.runs TO regress_panels;
 SET ROLE regress_panels;
 SELECT count(*) > 5 AS some FROM pan.kept_digests;
-SELECT count(*) > 5 AS some FROM pan.kept_signs;
+SELECT count(*) > 5 AS some FROM pan.kept_quadrants_over_time;
 RESET ROLE;
 DROP OWNED BY regress_panels;
 DROP ROLE regress_panels;
@@ -170,10 +170,10 @@ SELECT stepadv.detach('pan.steps', 'kept') > 20 AS detached;
 -- ---- Instances, and a method that cannot be computed of a group
 
 SELECT pan.attached('kept', '{"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}, "quadrants": {"threshold": 0.1}, "disagreements": {"threshold": 0.2}}') > 20 AS attached;
-CREATE TABLE pan.before AS SELECT v::text AS v FROM pan.kept_signs v UNION ALL SELECT v::text FROM pan.kept_disagreement_by_group v;
+CREATE TABLE pan.before AS SELECT v::text AS v FROM pan.kept_quadrants_over_time v UNION ALL SELECT v::text FROM pan.kept_disagreement_by_group v;
 SELECT stepadv.maintain('pan.steps', 'kept');
 SELECT count(*) > 10 AS many, count(*) FILTER (WHERE k.n IS DISTINCT FROM b.n) AS differ FROM (SELECT v, count(*) AS n FROM pan.before GROUP BY 1) b
-FULL JOIN (SELECT v, count(*) AS n FROM (SELECT v::text AS v FROM pan.kept_signs v UNION ALL SELECT v::text FROM pan.kept_disagreement_by_group v) x GROUP BY 1) k USING (v);
+FULL JOIN (SELECT v, count(*) AS n FROM (SELECT v::text AS v FROM pan.kept_quadrants_over_time v UNION ALL SELECT v::text FROM pan.kept_disagreement_by_group v) x GROUP BY 1) k USING (v);
 SELECT stepadv.detach('pan.steps', 'kept') > 20 AS detached;
 -- A method of somebody's that refuses a group: who writes it is not kept from that, and it is an error of who asks.
 CREATE FUNCTION pan.picky(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
@@ -187,15 +187,15 @@ SELECT stepadv.register_method('pan.picky(stepadv.rollout_group)', schema => 'pa
 SELECT pan.attached('kept') > 20 AS attached;
 SELECT stepadv.maintain('pan.steps', 'kept');
 SELECT task, level FROM pan.kept_digests WHERE digest IS NULL;
-SELECT count(*) > 5 AS some FROM pan.kept_signs WHERE method_a = 'rtmc' AND method_b = 'picky';
+SELECT count(*) > 5 AS some FROM pan.kept_quadrants_over_time WHERE method_a = 'rtmc' AND method_b = 'picky';
 INSERT INTO pan.steps (task, level, trial, no, state, action, reward) SELECT 'bad', 0, 'r', n, n, n, 1 FROM generate_series(1, 17) n;
 SELECT stepadv.refresh('pan.steps', 'kept');
 SELECT task, level FROM pan.kept_digests WHERE digest IS NULL;
-SELECT count(*) FROM pan.kept_signs WHERE method_a = 'rtmc' AND method_b = 'picky';
+SELECT count(*) FROM pan.kept_quadrants_over_time WHERE method_a = 'rtmc' AND method_b = 'picky';
 DELETE FROM pan.steps WHERE task = 'bad' AND no = 17;
 SELECT stepadv.refresh('pan.steps', 'kept');
 SELECT task, level FROM pan.kept_digests WHERE digest IS NULL;
-SELECT count(*) > 5 AS some FROM pan.kept_signs WHERE method_a = 'rtmc' AND method_b = 'picky';
+SELECT count(*) > 5 AS some FROM pan.kept_quadrants_over_time WHERE method_a = 'rtmc' AND method_b = 'picky';
 SELECT * FROM stepadv.check_maintained('pan.steps', 'kept');
 SELECT stepadv.detach('pan.steps') > 20 AS detached;
 DROP SCHEMA pan CASCADE;

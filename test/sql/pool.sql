@@ -26,7 +26,7 @@ SELECT stepadv.consume_groups('rl.ready', (SELECT claim FROM rl.ready WHERE clai
 ROLLBACK;
 
 -- Claims: nobody gets what another has; what is asked for first comes first
-SELECT policy_version, task_id, status, n_uses, claimed_by, claimed_until > now() + interval '9 minutes' AS for_long FROM claim_groups(NULL::rl.steps_ready, 2, by => '{success_rate desc,task_id desc}', holder => 'one');
+SELECT policy_version, task_id, status, n_uses, claimed_by, claimed_until > now() + interval '9 minutes' AS for_long FROM claim_groups(NULL::rl.steps_ready, 2, order_by => '{success_rate desc,task_id desc}', holder => 'one');
 SELECT claim AS one FROM rl.steps_ready WHERE claimed_by = 'one' LIMIT 1 \gset
 SELECT task_id, claimed_by FROM claim_groups(NULL::rl.steps_ready, 16, holder => 'two');
 SELECT claim AS two FROM rl.steps_ready WHERE claimed_by = 'two' LIMIT 1 \gset
@@ -36,7 +36,7 @@ SELECT task_id, status, claimed_by FROM rl.steps_ready WHERE policy_version = 'v
 -- Given back, and taken again
 UPDATE rl.steps_pool SET claimed_until = NULL WHERE claim = :'two';
 SELECT task_id, status, claimed_until IS NULL AS free FROM rl.steps_ready WHERE task_id = 'task 3' AND policy_version = 'v2';
-SELECT task_id FROM claim_groups(NULL::rl.steps_ready, 16, by => '{random}', lease => '1 hour', holder => 'two');
+SELECT task_id FROM claim_groups(NULL::rl.steps_ready, 16, order_by => '{random}', lease => '1 hour', holder => 'two');
 SELECT claim AS two FROM rl.steps_ready WHERE claimed_by = 'two' LIMIT 1 \gset
 
 -- Consumed
@@ -81,7 +81,7 @@ SELECT consume_groups('rl.steps_ready', claim) AS rest FROM rl.steps_pool WHERE 
 
 -- Twice; every complete group, however it ended; as verl_agent and rtmc have it
 DROP TABLE rl.steps_pool CASCADE;
-SELECT create_pool('rl.steps_rtmc', min_rollouts => 1, drop_uniform => NULL, uses => 2);
+SELECT create_pool('rl.steps_rtmc', min_rollouts => 1, informative => NULL, max_uses => 2);
 SELECT status, count(*) FROM rl.steps_ready GROUP BY 1 ORDER BY 1;
 SELECT count(*) AS twelve FROM claim_groups(NULL::rl.steps_ready, 100);
 SELECT consume_groups('rl.steps_ready', (SELECT claim FROM rl.steps_ready LIMIT 1));
@@ -90,10 +90,10 @@ SELECT count(*) AS twelve FROM claim_groups(NULL::rl.steps_ready, 100);
 SELECT consume_groups('rl.steps_ready', (SELECT claim FROM rl.steps_ready LIMIT 1), 10);
 SELECT status, n_uses, count(*) FROM rl.steps_ready GROUP BY 1, 2;
 DROP TABLE rl.steps_pool CASCADE;
-SELECT create_pool('rl.rollout_rows', min_rollouts => 1, drop_uniform => 'verl_agent');
+SELECT create_pool('rl.rollout_rows', min_rollouts => 1, informative => 'verl_agent');
 SELECT task_id, status FROM rl.steps_ready WHERE policy_version = 'v1' ORDER BY 1;
 DROP TABLE rl.steps_pool CASCADE;
-SELECT create_pool('rl.rollout_rows', min_rollouts => 1, drop_uniform => 'rtmc');
+SELECT create_pool('rl.rollout_rows', min_rollouts => 1, informative => 'rtmc');
 SELECT task_id, status FROM rl.steps_ready WHERE policy_version = 'v1' ORDER BY 1;
 DROP TABLE rl.steps_pool CASCADE;
 
@@ -102,7 +102,7 @@ CREATE TABLE s (id uuid PRIMARY KEY, "the Run" date, task varchar(20), r text, n
 INSERT INTO s SELECT md5(format('%s %s %s', t, r, n))::uuid, '2026-01-01', 't' || t, 'r' || r, n, r = 2 FROM generate_series(1, 3) t, generate_series(1, 3) r, generate_series(1, 2) n;
 SELECT count(*) > 3 AS attached FROM attach('s', '{"the Run",task}', 'r', 'no', columns => '{"success": "ok"}', views => '{all}');
 SELECT maintain('s');
-SELECT create_pool('s', min_rollouts => 3, drop_uniform => 'rtmc');
+SELECT create_pool('s', min_rollouts => 3, informative => 'rtmc');
 SELECT "the Run", task, n_rollouts, mean_return, success_rate, status FROM s_ready ORDER BY 2;
 SELECT "the Run", task FROM claim_groups(NULL::s_ready, 2);
 SELECT consume_groups('s_ready', (SELECT claim FROM s_pool WHERE claim IS NOT NULL LIMIT 1), 1);
@@ -116,16 +116,16 @@ SELECT said('SELECT stepadv.create_pool(NULL)');
 SELECT said('SELECT stepadv.create_pool(''s'')');
 SELECT said('SELECT stepadv.create_pool(''pg_class'')');
 SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', min_rollouts => 0)');
-SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', uses => NULL)');
+SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', max_uses => NULL)');
 SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', max_staleness => -1)');
-SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', drop_uniform => ''equal'')');
+SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', informative => ''equal'')');
 SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 0)');
 SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, NULL)');
 SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, lease => ''0'')');
 SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, lease => NULL)');
-SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, by => ''{task,n_rollout desc}'')');
-SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, by => ''{"n_rollouts; DROP TABLE s"}'')');
-SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, by => ''{NULL}'')');
+SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, order_by => ''{task,n_rollout desc}'')');
+SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, order_by => ''{"n_rollouts; DROP TABLE s"}'')');
+SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, order_by => ''{NULL}'')');
 SELECT said('SELECT stepadv.claim_groups(NULL::pool.s, 1)');
 SELECT said('SELECT stepadv.claim_groups(NULL::integer, 1)');
 SELECT said('SELECT stepadv.consume_groups(''s_pool'', gen_random_uuid())');

@@ -217,7 +217,7 @@ SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM m.val
 CREATE FUNCTION bad.kept(how text) RETURNS TABLE (way text, n_groups bigint, wrong bigint, other_values bigint, other_advantages bigint, problems_kept bigint, other_problems bigint, answered boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	way := how;
-	PERFORM stepadv.maintain('bad.kept', how => how);
+	PERFORM stepadv.maintain('bad.kept', mode => how);
 	INSERT INTO bad.kept SELECT * FROM bad.steps ORDER BY id;
 	IF how = 'refresh' THEN
 		PERFORM stepadv.refresh('bad.kept');
@@ -249,7 +249,7 @@ BEGIN
 END $$;
 SELECT stepadv.register_method('bad.touchy(stepadv.rollout_group)', requires => '{reward,value}', uses => '{value}');
 CREATE TABLE bad.own (LIKE bad.clean INCLUDING ALL);
-SELECT bad.attach('bad.own') > 20 AS attached, stepadv.maintain('bad.own', how => 'refresh');
+SELECT bad.attach('bad.own') > 20 AS attached, stepadv.maintain('bad.own', mode => 'refresh');
 INSERT INTO bad.own SELECT * FROM bad.clean;
 UPDATE bad.own SET v = NULL WHERE task = 'task 2' AND id % 5 = 0;
 SELECT stepadv.refresh('bad.own');
@@ -260,10 +260,10 @@ SELECT count(*) AS groups, sum(n_steps) AS steps FROM bad.own_groups_over_time;
 SELECT sum(n_steps) FROM bad.own_advantage_by_group WHERE method = 'touchy';
 \set VERBOSITY default
 SELECT sum(n_steps) FROM bad.own_advantage_by_group WHERE method = 'touchy' AND task <> 'task 2';
-SELECT stepadv.refresh('bad.own', everything => true) AS groups, (SELECT count(*) FROM stepadv.check_maintained('bad.own')) AS wrong;
+SELECT stepadv.refresh('bad.own', full => true) AS groups, (SELECT count(*) FROM stepadv.check_maintained('bad.own')) AS wrong;
 ALTER TABLE bad.own DISABLE TRIGGER own_maintain_update;
 UPDATE bad.own SET v = NULL WHERE task = 'task 3';
-SELECT "group", problem FROM stepadv.check_maintained('bad.own') ORDER BY problem;
+SELECT group_key, problem FROM stepadv.check_maintained('bad.own') ORDER BY problem;
 SELECT stepadv.detach('bad.own') > 30 AS detached;
 
 -- ---- Other roles, other tables.

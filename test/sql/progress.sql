@@ -19,7 +19,7 @@ SELECT hash_features(array_agg(atom), 37) = (
 			   sum(1 - 2 * (signature_hash(atom) & 1))::real AS s
 		FROM atom GROUP BY 1) h USING (p)) AS as_documented
 FROM atom;
--- Signs are fair and places are all used
+-- Signs are fair and indices are all used
 SELECT abs(sum(f)) < 200 AS fair, count(*) FILTER (WHERE f <> 0) > 700 AS spread
 FROM unnest(hash_features((SELECT array_agg(i::text) FROM generate_series(1, 10000) i), 997)) f;
 -- n + (n - 1) + (n - 2) runs; the order counts from two on
@@ -216,9 +216,9 @@ SELECT progress_fit(i, '{1}'::real[], 1, i) FROM generate_series(1, 2) i;
 
 -- Models as rows: by their columns, and as text, which loses nothing
 CREATE TABLE model AS SELECT progress_fit(rollout_id, x, outcome, 0.3) AS m FROM step;
-SELECT m::text::progress_model = m AS same, (m).loss, (m).lambda, (m).places FROM model;
+SELECT m::text::progress_model = m AS same, (m).loss, (m).lambda, (m).indices FROM model;
 SELECT progress_fit(1, '{1,2}'::real[], 0, 1);
-SELECT (m).loss, (m).places, (m).weights[1] < 0 AS first FROM (SELECT progress_fit(r, ARRAY[3, 7], ARRAY[r, -1]::real[], r % 2, 1, 'logistic') AS m FROM generate_series(1, 2) r) f;
+SELECT (m).loss, (m).indices, (m).weights[1] < 0 AS first FROM (SELECT progress_fit(r, ARRAY[3, 7], ARRAY[r, -1]::real[], r % 2, 1, 'logistic') AS m FROM generate_series(1, 2) r) f;
 -- What is none is an error, whoever made it
 SELECT progress_predict(ROW('cubic', 0, 0, '{1}', '{}', 1, 1), '{1}'::real[]);
 SELECT progress_predict(ROW(NULL, 0, 0, '{1}', '{}', 1, 1), '{1}'::real[]);

@@ -47,7 +47,7 @@ SELECT detach('step') > 4 AS detached, to_regclass('step_spa') IS NULL AS gone;
 
 -- A column with contributions, of any type of number, where the settings of gae serve; no critic; ok of tool calls is what grounds
 CREATE VIEW judged AS SELECT *, (n * 2)::numeric AS share FROM step;
-SELECT shows FROM attach('judged', '{task}', 'run', 'n', columns => '{"success": "ok", "contribution": "share", "tool": "tool", "ok": "ok"}', options => '{"lambda": 0, "gamma": 0.5}') WHERE view_name::text ~ 'spa';
+SELECT description FROM attach('judged', '{task}', 'run', 'n', columns => '{"success": "ok", "contribution": "share", "tool": "tool", "ok": "ok"}', options => '{"lambda": 0, "gamma": 0.5}') WHERE view_name::text ~ 'spa';
 SELECT bool_and(contribution = share AND grounded IS NOT DISTINCT FROM ok AND near(fused_reward, share + CASE WHEN ok THEN 0.5 ELSE 0 END) AND near(advantage, fused_reward)
 	AND near("return", fused_reward)) AS as_should_be, count(*) FROM judged_spa;
 SELECT detach('judged') > 2 AS detached;
@@ -55,7 +55,7 @@ SELECT detach('judged') > 2 AS detached;
 ALTER TABLE step ADD y float8[], ADD "ro'b%s\" boolean;
 UPDATE step SET y = x, "ro'b%s\" = n > 2;
 UPDATE progress_models SET model = ROW('squared', 0, 0, '{1, 1, 1}', '{}', 1, 1);
-SELECT shows FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', columns => '{"features": "y"}', options => $${"show_columns": [], "spa": {"model": "it's 100% \"mine\""}}$$) WHERE view_name::text ~ 'spa';
+SELECT description FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', columns => '{"features": "y"}', options => $${"show_columns": [], "spa": {"model": "it's 100% \"mine\""}}$$) WHERE view_name::text ~ 'spa';
 SELECT bool_and(near(contribution, x[1] + x[2] + x[3]) AND fused_reward IS NOT DISTINCT FROM contribution AND grounded IS NULL) AS as_should_be, count(*) FROM step_spa s JOIN step b ON b.task = s.task AND b.run = s.rollout_id AND b.n = s.step_no;
 SELECT detach('step') > 2 AS detached;
 -- Names that need quoting; shown from another relation, without its own source in the view

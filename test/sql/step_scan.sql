@@ -20,7 +20,8 @@ ANALYZE scan_groups;
 CREATE VIEW scan_functions AS
 SELECT p.oid::regproc AS function, p.prosupport::regproc AS support FROM pg_proc p
 WHERE p.pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname LIKE 'stepadv%')
-  AND p.proretset AND p.proargtypes[0] = 'rollout_group'::regtype AND p.prolang <> (SELECT l.oid FROM pg_language l WHERE l.lanname = 'plpgsql');
+  AND p.proretset AND p.proargtypes[0] = 'rollout_group'::regtype AND p.prolang <> (SELECT l.oid FROM pg_language l WHERE l.lanname = 'plpgsql')
+  AND EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid WHERE d.objid = p.oid AND e.extname = 'stepadv');
 SELECT count(*) > 20 AS there_are_many FROM scan_functions;
 SELECT function AS takes_no_part FROM scan_functions WHERE support = 0;
 

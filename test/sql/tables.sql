@@ -3,7 +3,7 @@ SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 
 -- One small group by hand, under each of the three kinds of reward.
-SELECT view_name, shows FROM stepadv.create_tables('tab_outcome', partitions => 3, group_by => '{group_id}', views => '{all}')
+SELECT view_name, description FROM stepadv.create_tables('tab_outcome', partitions => 3, group_by => '{group_id}', views => '{all}')
 WHERE regexp_replace(view_name::text, '.*steps_', '') NOT IN (SELECT method FROM stepadv_internal.methods WHERE method NOT IN ('groups', 'rollouts', 'grpo', 'rtmc', 'rtmc_tree'));
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_steps', 'steps', group_by => '{group_id}', views => '{all}');
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sum', reward => 'sum', group_by => '{group_id}', views => '{all}');

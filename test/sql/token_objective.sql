@@ -7,13 +7,13 @@ SET extra_float_digits = 0;
 -- Ratios 2, 1, 0.5 and, left out, 1; the bounds 0.8 and 1.5. A = 1: min(2, 1.5) + 1 + 0.5 = 3; A = -1: -2 - 1 - 0.8 = -3.8, with dual
 -- clip 1.25 -1.25 - 1 - 0.8; gspo: the mean is 1. cispo: 1.5, 1 and 0.8 times logp_new -1 + ln 2, -1, -1 - ln 2.
 CREATE TABLE x AS SELECT ARRAY[-1 + ln(2::float8), -1, -7, -1 - ln(2::float8)] AS new, ARRAY[-1, -1, -7, -1]::float8[] AS old, '{t,t,f,t}'::boolean[] AS mask;
-SELECT k, a, d, o.n_tokens, o.objective, abs(o.log_ratio) < 1e-15 AS even, o.least_ratio, o.most_ratio, o.n_below, o.n_above, o.n_clipped FROM x, (VALUES ('ppo', 1, NULL::float8), ('ppo', -1, NULL), ('ppo', -1, 1.25), ('gspo', 1, NULL), ('cispo', 1, NULL), ('cispo', 0, NULL)) v(k, a, d),
+SELECT k, a, d, o.n_tokens, o.objective, abs(o.log_ratio) < 1e-15 AS even, o.min_ratio, o.max_ratio, o.n_below, o.n_above, o.n_clipped FROM x, (VALUES ('ppo', 1, NULL::float8), ('ppo', -1, NULL), ('ppo', -1, 1.25), ('gspo', 1, NULL), ('cispo', 1, NULL), ('cispo', 0, NULL)) v(k, a, d),
 	token_objective(new, old, mask, a, k, clip_low => 0.2, clip_high => 0.5, dual_clip => d) o;
 SELECT abs(o.objective - (1.5 * (-1 + ln(2::float8)) - 1 + 0.8 * (-1 - ln(2::float8)))) < 1e-15 AS cispo FROM x, token_objective(new, old, mask, 1, 'cispo', clip_high => 0.5) o;
 -- all tokens, as real[]; none; the log-ratio held
 SELECT o.n_tokens, o.objective, o.n_below, o.n_above FROM x, token_objective(new::real[], old::real[], NULL, 1) o;
 SELECT o.* FROM token_objective('{}'::real[], '{}'::real[], NULL, 1) o;
-SELECT k, o.objective, o.most_ratio, o.log_ratio FROM unnest('{ppo,gspo}'::text[]) k, token_objective('{700}'::float8[], '{-700}'::float8[], NULL, -1, k, clamp_log_ratio => 0) o;
+SELECT k, o.objective, o.max_ratio, o.log_ratio FROM unnest('{ppo,gspo}'::text[]) k, token_objective('{700}'::float8[], '{-700}'::float8[], NULL, -1, k, clamp_log_ratio => 0) o;
 SELECT o IS NULL AS null_too FROM x, token_objective(new, NULL, mask, 1) o;
 SELECT o IS NULL AS null_too FROM x, token_objective(new, old, mask, NULL) o;
 SELECT token_objective(new, old, mask, 'NaN') FROM x;
@@ -33,8 +33,8 @@ SELECT kind, i, r, count(w) AS n, coalesce(sum(CASE kind WHEN 'cispo' THEN least
 	count(*) FILTER (WHERE w < 0.9) AS below, count(*) FILTER (WHERE w > 1.2) AS above
 FROM unnest('{ppo,gspo,cispo}'::text[]) kind CROSS JOIN t LEFT JOIN LATERAL (
 	SELECT new, d, exp(CASE kind WHEN 'gspo' THEN avg(d) OVER () ELSE d END) AS w FROM (SELECT new, new - old AS d FROM token WHERE token.i = t.i AND counts) k) k ON true GROUP BY 1, 2, 3;
-SELECT kind, count(*), sum(o.n_tokens) AS tokens, sum(o.n_below) > 100 AND sum(o.n_above) > 100 AS some_outside, count(*) FILTER (WHERE o.n_tokens <> n OR differ(o.objective, p.objective) OR differ(o.log_ratio, p.d) OR differ(o.least_ratio, p.least)
-	OR differ(o.most_ratio, p.most) OR o.n_below <> below OR o.n_above <> above OR o.n_clipped <> CASE WHEN kind = 'cispo' THEN below + above WHEN a > 0 THEN above ELSE below END) AS wrong
+SELECT kind, count(*), sum(o.n_tokens) AS tokens, sum(o.n_below) > 100 AND sum(o.n_above) > 100 AS some_outside, count(*) FILTER (WHERE o.n_tokens <> n OR differ(o.objective, p.objective) OR differ(o.log_ratio, p.d) OR differ(o.min_ratio, p.least)
+	OR differ(o.max_ratio, p.most) OR o.n_below <> below OR o.n_above <> above OR o.n_clipped <> CASE WHEN kind = 'cispo' THEN below + above WHEN a > 0 THEN above ELSE below END) AS wrong
 FROM plain p JOIN action USING (i, r), token_objective(new, old, mask, a, kind, clip_low => 0.1, clip_high => 0.2) o GROUP BY 1 ORDER BY 1;
 
 -- The ratio of a whole rollout: the geometric mean over the tokens of its steps.

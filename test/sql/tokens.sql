@@ -74,9 +74,9 @@ CREATE TABLE expected AS
 	SELECT step_id, rollout_id, step_no, cardinality(prompt_token_ids) AS n_prompt_tokens, cardinality(response_token_ids) AS n_response_tokens,
 		coalesce(f.n, 0)::integer AS n_new_tokens, extends AS extends_previous,
 		CASE WHEN NOT extends THEN (SELECT min(i) FROM generate_series(1, cardinality(before)) i WHERE prompt_token_ids[i] IS DISTINCT FROM before[i]) END AS differs_at,
-		(count(*) FILTER (WHERE extends IS NOT TRUE) OVER (PARTITION BY rollout_id ORDER BY step_no))::integer AS run
+		(count(*) FILTER (WHERE extends IS NOT TRUE) OVER (PARTITION BY rollout_id ORDER BY step_no))::integer AS segment_no
 	FROM e LEFT JOIN f USING (step_id);
-SELECT count(*) AS steps, count(*) FILTER (WHERE extends_previous) AS extending, count(differs_at) AS differing, max(run) AS most_runs,
+SELECT count(*) AS steps, count(*) FILTER (WHERE extends_previous) AS extending, count(differs_at) AS differing, max(segment_no) AS most_runs,
 	(SELECT count(*) FROM (SELECT * FROM expected EXCEPT ALL SELECT s.* FROM lineages l, stepadv.step_lineage(l.lineage) s) x) AS not_as_plain_sql
 FROM expected;
 -- All of them at once, in any order, as bigints, in a FunctionScan: the same.
@@ -100,18 +100,18 @@ INSERT INTO rl.rollouts (run_id, policy_version, task_id, rollout_id, success) S
 INSERT INTO rl.steps (run_id, policy_version, task_id, rollout_id, step_no, step_id, action, prompt_token_ids, response_token_ids)
 	SELECT 'run', 'v' || group_id % 2, 'task ' || group_id, 'rollout ' || rollout_id, step_no, step_id, 'a' || step_no, prompt_token_ids, response_token_ids FROM steps;
 SELECT count(*) AS not_as_plain_sql FROM (
-	SELECT step_id, 'rollout ' || rollout_id, step_no, n_prompt_tokens, n_response_tokens, n_new_tokens, extends_previous, differs_at, run, 'a' || step_no FROM expected
-	EXCEPT ALL SELECT step_id, rollout_id, step_no, n_prompt_tokens, n_response_tokens, n_new_tokens, extends_previous, differs_at, run, action FROM rl.steps_lineage) x;
+	SELECT step_id, 'rollout ' || rollout_id, step_no, n_prompt_tokens, n_response_tokens, n_new_tokens, extends_previous, differs_at, segment_no, 'a' || step_no FROM expected
+	EXCEPT ALL SELECT step_id, rollout_id, step_no, n_prompt_tokens, n_response_tokens, n_new_tokens, extends_previous, differs_at, segment_no, action FROM rl.steps_lineage) x;
 UPDATE rl.steps SET response_token_ids = '{1,NULL}' WHERE rollout_id = 'rollout 1' AND step_no = 1;
 UPDATE rl.steps SET prompt_token_ids = NULL WHERE rollout_id = 'rollout 2' AND step_no = 1;
-SELECT rollout_id, count(*) AS n_steps, sum(n_new_tokens) IS NULL AS no_tokens, max(run) AS n_runs FROM rl.steps_lineage WHERE rollout_id IN ('rollout 1', 'rollout 2') GROUP BY 1 ORDER BY 1;
+SELECT rollout_id, count(*) AS n_steps, sum(n_new_tokens) IS NULL AS no_tokens, max(segment_no) AS n_runs FROM rl.steps_lineage WHERE rollout_id IN ('rollout 1', 'rollout 2') GROUP BY 1 ORDER BY 1;
 
 -- By attach: bigints beside integers, smallints, a domain; ids of other types; what is missing.
 CREATE DOMAIN ids AS bigint[];
 CREATE TABLE own (task text, rollout uuid, n bigint, reward real, p ids, r smallint[], started date, ended timestamp);
 INSERT INTO own SELECT 'a', md5(r::text)::uuid, n, n, (SELECT array_agg(i) FROM generate_series(1, 3 * n - 1) i), ARRAY[3 * n], '2026-01-01', '2026-01-02' FROM generate_series(1, 2) r, generate_series(1, 3) n;
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "p", "response_token_ids": "r"}', views => '{all}') v WHERE v.view_name::text LIKE '%lineage%';
-SELECT task, rollout_id, step_no, n_prompt_tokens, n_new_tokens, extends_previous, differs_at, run, p FROM own_lineage WHERE rollout = md5('1')::uuid ORDER BY n;
+SELECT task, rollout_id, step_no, n_prompt_tokens, n_new_tokens, extends_previous, differs_at, segment_no, p FROM own_lineage WHERE rollout = md5('1')::uuid ORDER BY n;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "p"}', views => '{all}');
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "task", "response_token_ids": "r"}', views => '{all}');
@@ -175,7 +175,7 @@ BEGIN
 			after_refresh := after_refresh || differ();
 		END IF;
 	END LOOP;
-	PERFORM stepadv.refresh('talk', 'kept', everything => true);
+	PERFORM stepadv.refresh('talk', 'kept', full => true);
 	after_refresh := after_refresh || differ();
 	PERFORM stepadv.unmaintain('talk', 'kept');
 	differs := differs || differ();

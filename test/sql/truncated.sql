@@ -198,7 +198,7 @@ SELECT task, run, n, round(v::numeric, 12) AS v FROM runs_cut_off ORDER BY 1, 2,
 SELECT count(*) FROM check_maintained('runs', prefix => 'runs');
 -- A method of one's own that reads the policies: then they are folded, and two of them cost the rollout its place there alone.
 CREATE FUNCTION by_policy(rollouts rollout_group) RETURNS TABLE (rollout_id bigint, policy_step bigint) LANGUAGE sql IMMUTABLE AS 'SELECT r.rollout_id, r.policy_step FROM stepadv.rollouts(rollouts) r';
-SELECT register_method('by_policy(rollout_group)', uses => '{policy_step}', shape => 'a row per rollout');
+SELECT register_method('by_policy(rollout_group)', uses => '{policy_step}', description => 'a row per rollout');
 SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"policy_step": "policy"}', views => '{all}', prefix => 'own');
 SELECT task, rollout_id, policy_step FROM own_by_policy ORDER BY 1, 2;
 SELECT rollout_id, step_no, problem, n_rows, methods, effect FROM own_problems WHERE rollout_id IS NOT NULL;

@@ -61,7 +61,7 @@ BEGIN
 	PERFORM pg_temp.attach_all(states);
 	CREATE TEMP TABLE rows_before AS SELECT * FROM pg_temp.rows_of('up''s; "kept"', 'p');
 	CREATE TEMP TABLE views_before AS SELECT * FROM pg_temp.views_of('up''s; "kept"', 'p');
-	PERFORM stepadv.maintain('"my ""steps""; --"', how => same.how);
+	PERFORM stepadv.maintain('"my ""steps""; --"', mode => same.how);
 	IF EXISTS (SELECT FROM pg_temp.views_of('up''s; "kept"', 'p') v WHERE v.view NOT IN ('p_rows', 'p_rows_with_states', 'p_shown_steps', 'p_begun_runs', 'p_fresh', 'p_fresh_digests', 'p_problems', 'p_ratios', 'p_advantages') AND v.definition NOT LIKE '%p_folded%' AND v.definition NOT LIKE '%p_digests%') THEN
 		RAISE EXCEPTION 'a view does not read the companion';
 	END IF;
@@ -134,9 +134,9 @@ UPDATE p_folded SET rollouts = (SELECT b.rollouts FROM p_folded b WHERE b.base_r
 DELETE FROM p_folded WHERE base_rollouts = 2.5 AND refreshed_at = '2026-03-01';
 INSERT INTO p_folded SELECT 99, refreshed_at, "phase %s @", rollouts, now() FROM p_folded WHERE base_rollouts = 0.5 AND refreshed_at = '2026-03-01';
 ALTER TABLE "my ""steps""; --" DISABLE TRIGGER p_maintain_insert;
-SELECT "group", problem FROM wrong ORDER BY problem, "group"::text;
-SELECT stepadv.refresh('"my ""steps""; --"', everything => true) = (SELECT count(*) FROM p_folded) AS all_folded;
-SELECT "group", problem FROM wrong;
+SELECT group_key, problem FROM wrong ORDER BY problem, group_key::text;
+SELECT stepadv.refresh('"my ""steps""; --"', full => true) = (SELECT count(*) FROM p_folded) AS all_folded;
+SELECT group_key, problem FROM wrong;
 ROLLBACK;
 -- What rollout_agg refuses, the statement is refused.
 INSERT INTO "my ""steps""; --" (id, rollouts, refreshed_at, "phase %s @", changed, n, score) VALUES (3001, 0.5, '2026-01-01', 'late', 'nan', 1, 'NaN');
@@ -179,7 +179,7 @@ SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'grows'::regclass;
 ROLLBACK;
 -- Two sets of views over one table, each kept in its way.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('grows', '{r}', 'r', 'n', reward => 'score', views => '{all}', prefix => 'by_r');
-SELECT stepadv.maintain('grows', prefix => 'by_r', how => 'refresh');
+SELECT stepadv.maintain('grows', prefix => 'by_r', mode => 'refresh');
 DELETE FROM grows WHERE id % 5 = 4;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('grows');
 SELECT count(DISTINCT r) AS waiting FROM by_r_changed;
@@ -221,7 +221,7 @@ SELECT * FROM stepadv.check_maintained('parts');
 INSERT INTO parts_c VALUES (201, 'c', 201, 1, 1);
 ALTER TABLE parts DETACH PARTITION parts_b;
 SELECT * FROM stepadv.check_maintained('parts') ORDER BY problem;
-SELECT stepadv.refresh('parts', everything => true);
+SELECT stepadv.refresh('parts', full => true);
 INSERT INTO parts_c VALUES (202, 'c', 202, 1, 1);
 SELECT * FROM stepadv.check_maintained('parts');
 SELECT stepadv.detach('parts') > 5 AS dropped;
@@ -237,7 +237,7 @@ CREATE INDEX ON parent (g);
 CREATE TABLE child (more text) INHERITS (parent);
 CREATE INDEX ON child (g);
 SELECT count(*) > 5 AS attached FROM stepadv.attach('parent', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}');
-SELECT stepadv.maintain('parent', how => 'triggers');
+SELECT stepadv.maintain('parent', mode => 'triggers');
 INSERT INTO child VALUES (1, 1, 1, 1, 1, 'x'), (2, 1, 1, 2, 1, 'y');
 INSERT INTO parent VALUES (3, 1, 2, 1, 1);
 UPDATE parent SET g = 2 WHERE r = 1;
@@ -358,7 +358,7 @@ SELECT count(*) AS rows, count(*) FILTER (WHERE a.v = b.v) AS same
 FROM (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM ot_advantage_over_time WHERE method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc')) a(v)
 FULL JOIN (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM plain_ot_advantage_over_time WHERE method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc')) b(v) USING (v);
 -- All of them folded again, with these in between; check sees what else is wrong.
-SELECT stepadv.refresh('ot', 'ot', everything => true) = (SELECT count(*) FROM ot_folded) AS all_folded;
+SELECT stepadv.refresh('ot', 'ot', full => true) = (SELECT count(*) FROM ot_folded) AS all_folded;
 SELECT bucket FROM ot_digests WHERE digest IS NULL ORDER BY 1;
 SELECT count(*) > 10 AS kept FROM ot_digests WHERE digest IS NOT NULL;
 TABLE wrong;
@@ -367,7 +367,7 @@ UPDATE ot_digests SET digest = (SELECT digest FROM ot_digests WHERE bucket = 'ma
 DELETE FROM ot_digests WHERE bucket = 'many 5';
 INSERT INTO ot_digests SELECT * FROM ot_digests WHERE bucket = 'many 6';
 SELECT * FROM wrong ORDER BY 1;
-SELECT stepadv.refresh('ot', 'ot', everything => true) > 0 AS mended;
+SELECT stepadv.refresh('ot', 'ot', full => true) > 0 AS mended;
 TABLE wrong;
 ROLLBACK;
 -- When the rest of the values is there.
@@ -377,9 +377,9 @@ TABLE wrong;
 SELECT * FROM pg_temp.differ('ot');
 BEGIN;
 UPDATE ot_digests SET digest = (SELECT digest FROM ot_digests WHERE bucket = 'many 7' LIMIT 1) WHERE bucket = 'g1';
-SELECT "group", problem FROM wrong;
+SELECT group_key, problem FROM wrong;
 ALTER TABLE ot_runs DISABLE TRIGGER ot_maintain_update;
-SELECT "group", problem FROM wrong ORDER BY 1;
+SELECT group_key, problem FROM wrong ORDER BY 1;
 ROLLBACK;
 -- Without that table the groups are kept on, and detach and unmaintain still know what to do.
 BEGIN;
@@ -393,7 +393,7 @@ ROLLBACK;
 -- At the end of the transaction, and when asked.
 SELECT stepadv.unmaintain('ot', 'ot');
 SELECT * FROM pg_temp.differ('ot');
-SELECT stepadv.maintain('ot', 'ot', how => 'triggers');
+SELECT stepadv.maintain('ot', 'ot', mode => 'triggers');
 BEGIN;
 UPDATE ot_runs SET version = 'c';
 SELECT count(*) FILTER (WHERE policy_version = 'c') AS before FROM ot_progress_over_time;
@@ -401,7 +401,7 @@ COMMIT;
 SELECT count(*) FILTER (WHERE policy_version = 'c') > 0 AS after FROM ot_progress_over_time;
 TABLE wrong;
 SELECT stepadv.unmaintain('ot', 'ot');
-SELECT stepadv.maintain('ot', 'ot', how => 'refresh');
+SELECT stepadv.maintain('ot', 'ot', mode => 'refresh');
 UPDATE ot_runs SET version = 'r' WHERE bucket = 'g1';
 TABLE wrong;
 -- Of a group that waits nothing is compared, even where that would be an error.
@@ -413,7 +413,7 @@ UPDATE ot SET v = NULL WHERE bucket = 'many 7';
 INSERT INTO ot VALUES (3000, 'many 7', 7, 7, 's', 'a', 1, 1);
 DELETE FROM ot_changed WHERE bucket = 'many 7';
 \set VERBOSITY terse
-SELECT "group", problem FROM wrong ORDER BY problem;
+SELECT group_key, problem FROM wrong ORDER BY problem;
 ROLLBACK;
 \set VERBOSITY default
 SELECT count(*) FILTER (WHERE policy_version = 'r') AS before FROM ot_progress_over_time;
@@ -448,7 +448,7 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{bucket}', 'r', 'n'
 SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{bucket}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version", "started_at": "began"}', views => '{all}', prefix => 'plain_flat');
 SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{version,bucket}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', prefix => 'flat_g');
 SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{version,bucket}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', prefix => 'plain_flat_g');
-SELECT stepadv.maintain('flat', 'flat'), stepadv.maintain('flat', 'flat_g', how => 'triggers');
+SELECT stepadv.maintain('flat', 'flat'), stepadv.maintain('flat', 'flat_g', mode => 'triggers');
 INSERT INTO flat VALUES (1, 'v1', 7, 1, 1, '2026-01-01'), (2, 'v1', 7, 1, 1, NULL);
 UPDATE flat_2 SET began = '2025-12-31' WHERE r = 1 AND n = 2;
 UPDATE flat SET version = 'v3' WHERE r = 2;
@@ -466,7 +466,7 @@ SELECT stepadv.detach('flat') > 30 AS dropped;
 CREATE TABLE late_steps (id serial, g integer NOT NULL, "h'" text NOT NULL, r integer, n integer, score integer, PRIMARY KEY (g, "h'", id));
 CREATE VIEW late AS SELECT id, g, "h'", r, n, 1 / score AS score FROM late_steps;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('late', ARRAY['g', 'h'''], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}');
-SELECT stepadv.maintain('late', how => 'refresh');
+SELECT stepadv.maintain('late', mode => 'refresh');
 INSERT INTO late_steps (g, "h'", r, n, score) VALUES (1, 'a', 1, 1, 1), (2, 'it''s', 7, 1, 1), (2, 'it''s', 7, 2, 0), (3, 'a', 1, 1, 1);
 SELECT stepadv.refresh('late');
 SELECT count(*) AS groups, (SELECT count(*) FROM late_changed) AS waiting FROM late_folded;
@@ -486,8 +486,8 @@ SELECT mean_return, (SELECT count(*) FROM stepadv.check_maintained('noted_all'))
 
 -- Refusals.
 SELECT stepadv.maintain(NULL);
-SELECT stepadv.maintain('noted_all', how => 'sometimes');
-SELECT stepadv.maintain('noted_all', how => NULL);
+SELECT stepadv.maintain('noted_all', mode => 'sometimes');
+SELECT stepadv.maintain('noted_all', mode => NULL);
 SELECT stepadv.maintain('noted_all');
 SELECT stepadv.maintain('noted');
 SELECT stepadv.maintain('noted_all', 'other');
@@ -573,7 +573,7 @@ INSERT INTO trap VALUES (1);
 DROP TRIGGER trap ON trap;
 CREATE TRIGGER trap AFTER TRUNCATE ON trap FOR EACH STATEMENT WHEN ('own_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
 TRUNCATE trap;
-SELECT stepadv.refresh('own_all', everything => true);
+SELECT stepadv.refresh('own_all', full => true);
 SELECT stepadv.unmaintain('own_all');
 SELECT stepadv.maintain('own_all');
 -- Objects of the writer's that look like those that the function means.
@@ -588,7 +588,7 @@ SELECT g, n_rollouts, mean_return FROM own_groups;
 SELECT policy_version, n_rollouts, mean_return FROM own_progress_over_time ORDER BY 1;
 SET ROLE regress_stepadv_owner;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('own_all');
-SELECT stepadv.refresh('own_all', everything => true);
+SELECT stepadv.refresh('own_all', full => true);
 SELECT stepadv.unmaintain('own_all');
 RESET ROLE;
 SET search_path = public;

@@ -35,31 +35,31 @@ CREATE VIEW versions AS SELECT policy_version, n_rollouts FROM steps_progress_ov
 CREATE VIEW tokens AS SELECT task, sum(n_prompt_tokens + n_response_tokens) AS n_tokens FROM steps_lineage GROUP BY 1;
 
 -- What cannot be meant
-SELECT stepadv.maintain('steps', how => 'never');
-SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'updated_at');
+SELECT stepadv.maintain('steps', mode => 'never');
+SELECT stepadv.maintain('steps', mode => 'watermark', watermark => 'updated_at');
 SELECT stepadv.maintain('steps', watermark => 'updated_at');
-SELECT stepadv.maintain('steps', how => 'refresh', watermark => 'updated_at', overlap => '-1 s');
-SELECT stepadv.maintain('steps', how => 'refresh', watermark => 'updated_at', overlap => NULL);
-SELECT stepadv.maintain('steps', how => 'refresh', watermark => 'nothing');
-SELECT stepadv.maintain('steps', how => 'refresh', watermark => 'run');
+SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at', overlap => '-1 s');
+SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at', overlap => NULL);
+SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'nothing');
+SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'run');
 -- Only what is kept beside the groups reads it.
 ALTER TABLE runs RENAME updated_at TO another;
-SELECT stepadv.maintain('steps', how => 'refresh', watermark => 'updated_at');
+SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at');
 SELECT count(*) > 5 AS attached FROM stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', prefix => 'few');
-SELECT stepadv.maintain('steps', 'few', how => 'refresh', watermark => 'updated_at', overlap => '0');
+SELECT stepadv.maintain('steps', 'few', mode => 'refresh', watermark => 'updated_at', overlap => '0');
 -- Nothing changed, so that nothing is folded.
-SELECT stepadv.refresh('steps'), stepadv.refresh('steps', 'few', everything => true);
+SELECT stepadv.refresh('steps'), stepadv.refresh('steps', 'few', full => true);
 SELECT stepadv.detach('steps', 'few') > 5 AS detached;
 ALTER TABLE runs RENAME another TO updated_at;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT stepadv.maintain('steps', how => 'refresh', watermark => 'updated_at');
+SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at');
 ROLLBACK;
 
 -- Everything: whatever changed
-SELECT stepadv.maintain('steps', how => 'refresh', watermark => 'updated_at');
+SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at');
 SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid IN ('steps'::regclass, 'runs'::regclass);
 TABLE difference;
-SELECT stepadv.refresh('steps', everything => true);
+SELECT stepadv.refresh('steps', full => true);
 BEGIN;
 UPDATE steps SET reward = 7 WHERE id = 33;					-- task 1
 DELETE FROM steps WHERE task = 'task 2' AND run = 6;
@@ -68,23 +68,23 @@ SAVEPOINT s;
 UPDATE steps SET note = 'another', updated_at = NULL WHERE task = 'task 0';	-- nobody reads it
 -- As of then, which check_maintained says.
 SELECT * FROM difference ORDER BY task, n_steps;
-SELECT "group", string_agg(problem, ', ' ORDER BY problem) AS problems FROM stepadv.check_maintained('steps') GROUP BY 1 ORDER BY 1;
-SELECT stepadv.refresh('steps', everything => true);
+SELECT group_key, string_agg(problem, ', ' ORDER BY problem) AS problems FROM stepadv.check_maintained('steps') GROUP BY 1 ORDER BY 1;
+SELECT stepadv.refresh('steps', full => true);
 TABLE difference;
 SELECT * FROM stepadv.check_maintained('steps');
 -- What is no part of the groups: versions and tokens.
 TABLE versions;
 UPDATE runs SET version = 'v7' WHERE run = 1;
 UPDATE steps SET answer = answer || 5 WHERE id = 40;
-SELECT stepadv.refresh('steps', everything => true);
+SELECT stepadv.refresh('steps', full => true);
 TABLE versions;
 SELECT count(*) AS wrong FROM (TABLE tokens EXCEPT SELECT task, sum(cardinality(tokens) + cardinality(answer)) FROM steps GROUP BY task) q;
 SELECT * FROM stepadv.check_maintained('steps');
 -- A group that is gone; all of them.
 DELETE FROM steps WHERE task = 'task 9';
-SELECT stepadv.refresh('steps', everything => true);
+SELECT stepadv.refresh('steps', full => true);
 TRUNCATE steps;
-SELECT stepadv.refresh('steps'), stepadv.refresh('steps', everything => true);
+SELECT stepadv.refresh('steps'), stepadv.refresh('steps', full => true);
 SELECT count(*) FROM steps_groups;
 ROLLBACK;
 TABLE difference;
@@ -92,31 +92,31 @@ SELECT * FROM stepadv.check_maintained('steps');
 -- What the refresh would not find, check_maintained does.
 BEGIN;
 UPDATE steps_folded SET rollouts = (SELECT rollouts FROM steps_folded WHERE task = 'task 1') WHERE task = 'task 0';
-SELECT DISTINCT "group" FROM stepadv.check_maintained('steps');
-SELECT stepadv.refresh('steps', everything => true);
+SELECT DISTINCT group_key FROM stepadv.check_maintained('steps');
+SELECT stepadv.refresh('steps', full => true);
 SELECT * FROM stepadv.check_maintained('steps');
 ROLLBACK;
 -- How old it is.
-SELECT source, prefix, how, as_of <= clock_timestamp() AND age < '1 hour' AS has_age, problem FROM stepadv.maintained() WHERE prefix = 'steps';
+SELECT source, prefix, mode, as_of <= clock_timestamp() AND age < '1 hour' AS has_age, problem FROM stepadv.maintained() WHERE prefix = 'steps';
 CREATE TEMP TABLE before AS SELECT as_of FROM stepadv.maintained() WHERE prefix = 'steps';
-SELECT stepadv.refresh('steps', everything => true);
+SELECT stepadv.refresh('steps', full => true);
 SELECT m.as_of > b.as_of AS later FROM stepadv.maintained() m, before b WHERE m.prefix = 'steps';
 -- Renamed, and in another schema
 ALTER TABLE steps_seen RENAME TO what_was_seen;
 ALTER TABLE steps RENAME COLUMN reward TO gain;
 UPDATE steps SET gain = 3 WHERE id = 13;
-SELECT stepadv.refresh('steps', everything => true);
+SELECT stepadv.refresh('steps', full => true);
 SELECT * FROM stepadv.check_maintained('steps');
 ALTER TABLE steps RENAME COLUMN gain TO reward;
 DROP TABLE what_was_seen;
-SELECT stepadv.refresh('steps', everything => true);
+SELECT stepadv.refresh('steps', full => true);
 SELECT problem FROM stepadv.check_maintained('steps');
 SELECT problem FROM stepadv.maintained() WHERE prefix = 'steps';
 SELECT stepadv.unmaintain('steps');
 TABLE difference;
 
 -- By watermark: what it says
-SELECT stepadv.maintain('steps', how => 'refresh', watermark => 'updated_at', overlap => '0');
+SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at', overlap => '0');
 SELECT watermark, overlap, seen, seen_until <= as_of AS in_order FROM steps_attachment;
 UPDATE steps SET reward = 5, updated_at = clock_timestamp() WHERE id = 33;
 INSERT INTO steps SELECT 900, 'task 8', 1, 1, 1, 1, 1, '{1}', '{2}', '', clock_timestamp();
@@ -138,8 +138,8 @@ SELECT * FROM stepadv.check_maintained('steps');
 -- What changed with an older time, and nothing else, it does not tell of: check_maintained does.
 UPDATE steps SET reward = 9 WHERE id = 900;
 SELECT stepadv.refresh('steps');
-SELECT "group" FROM stepadv.check_maintained('steps') WHERE problem = 'differs from a fresh fold' ORDER BY 1;
-SELECT stepadv.refresh('steps', everything => true);
+SELECT group_key FROM stepadv.check_maintained('steps') WHERE problem = 'differs from a fresh fold' ORDER BY 1;
+SELECT stepadv.refresh('steps', full => true);
 TABLE difference;
 SELECT * FROM stepadv.check_maintained('steps');
 -- What is wrong with the column is said.
@@ -157,30 +157,30 @@ ALTER TABLE parts ADD updated_at timestamptz DEFAULT now();
 CREATE VIEW joined AS SELECT p.run * 10 + p.step AS id, r.task, p.run, p.step, p.st, p.act, p.reward, r.updated_at FROM parts p JOIN runs r USING (run);
 SELECT count(*) > 20 AS attached FROM stepadv.attach('joined', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}');
 SELECT stepadv.maintain('joined');
-SELECT stepadv.maintain('joined', how => 'refresh', watermark => 'updated_at');
+SELECT stepadv.maintain('joined', mode => 'refresh', watermark => 'updated_at');
 UPDATE runs SET task = 'moved' WHERE run = 4;
-SELECT stepadv.refresh('joined', everything => true);
+SELECT stepadv.refresh('joined', full => true);
 SELECT task, n_rollouts, n_steps FROM joined_groups ORDER BY 1;
 SELECT * FROM stepadv.check_maintained('joined');
 -- A refresh that cannot read the source leaves everything as it was.
 CREATE OR REPLACE VIEW joined AS SELECT p.run * 10 + p.step AS id, r.task, p.run, p.step, p.st, p.act, 1 / nullif(p.reward, 0) / (p.run - 2) * p.reward AS reward, r.updated_at FROM parts p JOIN runs r USING (run);
 UPDATE parts SET reward = 0.5 WHERE run = 2;
-SELECT stepadv.refresh('joined', everything => true);
+SELECT stepadv.refresh('joined', full => true);
 DELETE FROM parts WHERE run = 2;
-SELECT stepadv.refresh('joined', everything => true) > 0 AS folded;
+SELECT stepadv.refresh('joined', full => true) > 0 AS folded;
 SELECT * FROM stepadv.check_maintained('joined');
 -- A materialized view; row-level security is refused.
 CREATE MATERIALIZED VIEW stored AS SELECT * FROM steps;
 SELECT count(*) > 20 AS attached FROM stepadv.attach('stored', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}');
 SELECT stepadv.maintain('stored');
-SELECT stepadv.maintain('stored', how => 'refresh', watermark => 'updated_at');
+SELECT stepadv.maintain('stored', mode => 'refresh', watermark => 'updated_at');
 DELETE FROM steps WHERE run = 5;
 REFRESH MATERIALIZED VIEW stored;
-SELECT stepadv.refresh('stored', everything => true);
+SELECT stepadv.refresh('stored', full => true);
 SELECT count(*) AS wrong FROM (TABLE truth EXCEPT SELECT task, n_rollouts, n_steps, mean_return * n_judged FROM stored_groups) q;
 SELECT count(*) > 20 AS attached FROM stepadv.attach('parts', '{run}', 'run', 'step', 'st', 'act', 'reward', views => '{all}', options => '{"states": "observation"}');
 ALTER TABLE parts ENABLE ROW LEVEL SECURITY;
-SELECT stepadv.maintain('parts', how => 'refresh', watermark => 'updated_at');
+SELECT stepadv.maintain('parts', mode => 'refresh', watermark => 'updated_at');
 SELECT stepadv.detach('stored') > 20 AS detached, to_regclass('stored_seen');
 SET client_min_messages = warning;
 DROP SCHEMA uw CASCADE;

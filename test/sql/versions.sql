@@ -32,12 +32,12 @@ FROM stepadv.compare_versions('vs.steps', 'a', 'b') x JOIN stepadv.compare_versi
 SELECT d.*, abs(stderr - sqrt(222 / 288.0 / 3)) < 1e-12 AS error, abs(high - difference - stderr * 0.95 * sqrt(2 / (1 - 0.95 ^ 2))) < 1e-9 AS bound FROM stepadv.version_difference('vs.steps', 'a', 'b') d;
 SELECT x = y AS by_view FROM stepadv.version_difference('vs.steps', 'a', 'b') x, stepadv.version_difference('vs.steps_flaky', 'a', 'b') y;
 -- Other confidence: t of two degrees at .75 is .5 sqrt(2 / .75).
-SELECT abs(high - difference - stderr * 0.5 * sqrt(2 / 0.75)) < 1e-9 AS bound, n_better, n_worse FROM stepadv.version_difference('vs.steps', 'a', 'b', confidence => 0.5, max_q => 0.1);
+SELECT abs(high - difference - stderr * 0.5 * sqrt(2 / 0.75)) < 1e-9 AS bound, n_better, n_worse FROM stepadv.version_difference('vs.steps', 'a', 'b', confidence_level => 0.5, max_q_value => 0.1);
 
 -- Kept, and where rows changed since.
 CREATE TABLE vs.before AS SELECT * FROM vs.steps_pass_at_k;
 CREATE TABLE vs.flaky_before AS SELECT * FROM vs.steps_flaky;
-SELECT stepadv.maintain('vs.steps', how => 'refresh');
+SELECT stepadv.maintain('vs.steps', mode => 'refresh');
 (SELECT * FROM vs.before EXCEPT SELECT * FROM vs.steps_pass_at_k) UNION ALL (SELECT * FROM vs.steps_pass_at_k EXCEPT SELECT * FROM vs.before);
 (SELECT * FROM vs.flaky_before EXCEPT SELECT * FROM vs.steps_flaky) UNION ALL (SELECT * FROM vs.steps_flaky EXCEPT SELECT * FROM vs.flaky_before);
 UPDATE vs.steps SET reward = 1 WHERE rollout = 't1 a 3' AND n = 2;
@@ -60,15 +60,15 @@ SELECT * FROM stepadv.compare_versions('vs.steps', 'a', NULL);
 SELECT * FROM stepadv.compare_versions(NULL, 'a', 'b');
 SELECT * FROM stepadv.compare_versions('vs.before', 'a', 'b');
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b', prefix => 'other');
-SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b', by => 'run_id');
-SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b', by => NULL);
+SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b', division => 'run_id');
+SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b', division => NULL);
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b', solved_above => 1);
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b', solved_above => NULL);
-SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', confidence => 1);
-SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', confidence => NULL);
+SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', confidence_level => 1);
+SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', confidence_level => NULL);
 SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', permutations => 0);
 SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', seed => NULL);
-SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', max_q => 0);
+SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', max_q_value => 0);
 SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'rollout', 'n', 'state', 'action', 'reward', views => '{all}', prefix => 'nameless', options => '{"flaky": {"k": 2}}');
 SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'rollout', 'n', 'state', 'action', 'reward', views => '{all}', prefix => 'nameless');
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b');
@@ -91,8 +91,8 @@ FROM vs.runs_pass_at_k v LEFT JOIN (
 ON (p.version, p.run, p.part, p.k) = (v.policy_version, v.run_id, v.part, v.k);
 SELECT * FROM vs.runs_flaky ORDER BY 1, 2, 3, 4 LIMIT 3;
 SELECT task, n_a, n_b FROM stepadv.compare_versions('vs.runs', '1', '2') ORDER BY (task ->> 'task')::integer LIMIT 2;
-SELECT task, n_a, n_b FROM stepadv.compare_versions('vs.runs', '1', '2', by => 'run_id') ORDER BY (task ->> 'task')::integer LIMIT 2;
-SELECT * FROM stepadv.compare_versions('vs.runs', 'p0', 'p1', by => 'part');
+SELECT task, n_a, n_b FROM stepadv.compare_versions('vs.runs', '1', '2', division => 'run_id') ORDER BY (task ->> 'task')::integer LIMIT 2;
+SELECT * FROM stepadv.compare_versions('vs.runs', 'p0', 'p1', division => 'part');
 
 -- More tasks than all signs are tried of: drawn, by the seed, and the same again; near what all signs say of as many tasks as can be tried.
 SELECT x.n_tasks, x.exact, x = y AS same, x.p_value <> z.p_value AS other, abs(x.p_value - z.p_value) < 0.05 AS near, x.p_value BETWEEN 1 / 10001.0 AND 1 AS a_share

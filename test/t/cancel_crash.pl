@@ -177,7 +177,7 @@ $node->safe_psql('postgres', q{
 		SELECT count(*) INTO n FROM rtmc(g, visit => 'every', normalise => true);
 		SELECT count(*) INTO n FROM rtmc_tree(history_states(g));
 		SELECT count(*) INTO n FROM rtmc(by_turn(g));
-		SELECT count(*) INTO n FROM steps(history_states(by_turn(g, 'set'), 'last_observations', 2));
+		SELECT count(*) INTO n FROM steps(history_states(by_turn(g, 'set'), 'observation_last', 2));
 		SELECT count(*) INTO n FROM reward_components(by_turn(g));
 		SELECT rollup(x) INTO made_again FROM (VALUES (g)) v(x);
 		IF g::text::rollout_group::text <> g::text OR content(made_again) <> content(g) THEN

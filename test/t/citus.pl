@@ -85,7 +85,7 @@ sub place
 	return $here . ($plan =~ /Distributed Subplan/ ? ', after a subplan' : '');
 }
 # What asks for something of all groups that cannot be in one place.
-my $of_all = qr/_(groups|rollouts|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc|batch_td|igpo|spa|compare|advantages|progress_over_time|shape_over_time|signs|pass_at_k|credit_check|behaviour|behaviour_advantage|success_by_horizon|advantage_over_time|advantage_histogram)$/;
+my $of_all = qr/_(groups|rollouts|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc|batch_td|igpo|spa|compare|advantages|progress_over_time|measures_over_time|quadrants_over_time|pass_at_k|credit_check|behaviour|behaviour_advantage|success_by_horizon|advantage_over_time|advantage_histogram)$/;
 my @views = split /\n/, ask(q(SELECT c.relname FROM pg_class c WHERE c.relkind = 'v' AND c.relname ~ '^(plain|whole|signed)_' ORDER BY c.oid));
 cmp_ok(scalar @views, '>', 100, 'there are many views');
 foreach my $view (@views)
@@ -225,7 +225,7 @@ is(ask('SELECT count(*), count(model) FROM referred_grpo'), '1600|1600', 'a refe
 like(refused(q(SELECT stepadv.create_pool('step', 'plain'))), qr/ERROR:  cannot make a pool of groups of (public\.)?step: it is a distributed table\nHINT:/, 'a pool');
 # What reads views of an attachment reads them there.
 is(rounded(ask($_)), rounded($alone->safe_psql('postgres', $_)), $_) foreach (
-	q(SELECT task, n_successes_a, n_b, difference, lost FROM stepadv.compare_versions('step', 'v0', 'v1', 'whole', by => 'policy_version')),
+	q(SELECT task, n_successes_a, n_b, difference, lost FROM stepadv.compare_versions('step', 'v0', 'v1', 'whole', division => 'policy_version')),
 	q(SELECT group_key, rollout_id, step_no, advantage, reason FROM stepadv.select_steps('plain_rtmc', min_visits => 2)),
 	q(SELECT * FROM stepadv.explain_selection('plain_rtmc', min_visits => 2)));
 # However the settings are.
@@ -233,7 +233,7 @@ foreach my $propagation ('on', 'off')
 {
 	like(refused("SET citus.enable_ddl_propagation = $propagation; SELECT stepadv.maintain('step', 'plain')"), qr/ERROR:  cannot maintain groups of (public\.)?step/, "maintain by triggers is refused, with DDL propagation $propagation");
 }
-is(ask("SELECT kept IS NULL FROM stepadv.attachments() WHERE prefix = 'plain'"), 't', 'and leaves nothing');
+is(ask("SELECT mode IS NULL FROM stepadv.attachments() WHERE prefix = 'plain'"), 't', 'and leaves nothing');
 
 # A method of the user's, with rows in an order of its own and none for some steps.
 my $registered = q(

@@ -18,7 +18,7 @@ sub refused { my (undef, undef, $err) = $coordinator->psql('postgres', $_[0]); r
 ask('CREATE EXTENSION stepadv');
 my $steps = q(CREATE TABLE %1$s (id bigint, task text, r integer, n integer, reward float8, at timestamptz DEFAULT now(), PRIMARY KEY (task, id)); INSERT INTO %1$s SELECT i, 'task ' || i / 10, i / 2, i % 2, i % 3 FROM generate_series(0, 59) i;);
 my $attach = q(SELECT stepadv.attach('%1$s', '{task}', 'r', 'n', reward => 'reward', views => '{all}'););
-my %how = ('triggers' => "how => 'triggers'", 'refresh' => "how => 'refresh'", 'watermark' => "how => 'refresh', watermark => 'at'");
+my %how = ('triggers' => "mode => 'triggers'", 'refresh' => "mode => 'refresh'", 'watermark' => "mode => 'refresh', watermark => 'at'");
 
 # ---- Refused before anything is made
 
@@ -31,7 +31,7 @@ foreach my $distribute (sort keys %kind)
 	{
 		like(refused("$settings SELECT stepadv.maintain('other', $how{$_})"), qr/ERROR:  cannot maintain groups of public\.other: it is a $kind{$distribute}\nHINT:  Views over it fold on the nodes/, "$settings $distribute: $_") foreach sort keys %how;
 	}
-	is(ask("SELECT to_regclass('other_fresh') IS NULL, kept IS NULL FROM stepadv.attachments(); SELECT stepadv.detach('other') > 5; DROP TABLE other"), "t|t\nt", 'and nothing is left behind');
+	is(ask("SELECT to_regclass('other_fresh') IS NULL, mode IS NULL FROM stepadv.attachments(); SELECT stepadv.detach('other') > 5; DROP TABLE other"), "t|t\nt", 'and nothing is left behind');
 }
 
 # ---- Stored by people themselves, beside the rows
@@ -67,7 +67,7 @@ foreach my $how (qw(triggers refresh))
 	my $there = sub { return $coordinator->safe_psql('alone', $_[0]); };
 	$there->('CREATE EXTENSION stepadv');
 	$there->("SELECT citus_set_node_property('" . $coordinator->host . "', " . $coordinator->port . ", 'shouldhaveshards', true)");
-	$there->(($steps =~ s/%1\$s/later/gr) . ($attach =~ s/%1\$s/later/r) . "SELECT stepadv.maintain('later', how => '$how')");
+	$there->(($steps =~ s/%1\$s/later/gr) . ($attach =~ s/%1\$s/later/r) . "SELECT stepadv.maintain('later', mode => '$how')");
 	$coordinator->psql('alone', "SET citus.enable_unsafe_triggers = on; SELECT create_distributed_table('later', 'task', shard_count => 2)");
 	foreach my $write ("INSERT INTO later VALUES (100, 'new', 1, 1, 1)", 'UPDATE later SET reward = reward + 1', "DELETE FROM later WHERE task = 'task 1'", 'TRUNCATE later')
 	{
@@ -79,7 +79,7 @@ foreach my $how (qw(triggers refresh))
 	CitusCluster::drop_database('alone', $coordinator);
 }
 # Kept without triggers, and distributed then.
-ask(($steps =~ s/%1\$s/later/gr) . ($attach =~ s/%1\$s/later/r) . "SELECT stepadv.maintain('later', how => 'refresh', watermark => 'at'); SELECT create_distributed_table('later', 'task', shard_count => 4)");
+ask(($steps =~ s/%1\$s/later/gr) . ($attach =~ s/%1\$s/later/r) . "SELECT stepadv.maintain('later', mode => 'refresh', watermark => 'at'); SELECT create_distributed_table('later', 'task', shard_count => 4)");
 like(refused("SELECT stepadv.refresh('later')"), qr/cannot maintain groups of public\.later: it is a distributed table\nHINT:/, 'distributed since');
 like(ask("SELECT problem FROM stepadv.check_maintained('later') WHERE \"group\" IS NULL; SELECT problem FROM stepadv.maintained() WHERE prefix = 'later'"), qr/^(groups of public\.later can no longer be refreshed: it is a distributed table\n?){2}$/, 'check_maintained and maintained say it');
 is(ask("SELECT stepadv.unmaintain('later'); INSERT INTO later VALUES (100, 'new', 1, 1, 1); SELECT count(*) FROM later_groups"), "1\n7", 'unmaintain ends it');

@@ -29,7 +29,7 @@ foreach my $how ('triggers', 'refresh')
 		CREATE TABLE m.$how (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
 		CREATE INDEX ON m.$how (g);
 		SELECT count(*) FROM stepadv.attach('m.$how'::regclass, '{g}'::text[], 'r', 'n', reward => 'score');
-		SELECT stepadv.maintain('m.$how'::regclass, how => '$how');
+		SELECT stepadv.maintain('m.$how'::regclass, mode => '$how');
 		GRANT INSERT, SELECT ON m.$how TO alice;));
 	is($status, 0, "$how: mallory keeps groups") or diag($err);
 	($status, $err) = as('alice', "INSERT INTO m.$how VALUES (1, 1, 1, 1, 1)");

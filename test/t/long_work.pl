@@ -38,9 +38,9 @@ $node->safe_psql('postgres', q(
 
 # ---------- maintain
 my $source = '"public.steps"';
-is(told("$at_once SELECT stepadv.maintain('steps', 'steps', how => 'refresh')"),
+is(told("$at_once SELECT stepadv.maintain('steps', 'steps', mode => 'refresh')"),
 	lines("read 1024 of about 2048 rows of $source, about T left", "read 2048 of about 2048 rows of $source", "summed up 8 of about 8 groups of $source"), 'maintain');
-is(told("SELECT stepadv.refresh('steps', 'steps', everything => true)"), '', 'short work says nothing at the usual interval');
+is(told("SELECT stepadv.refresh('steps', 'steps', full => true)"), '', 'short work says nothing at the usual interval');
 like(told("$at_once SELECT stepadv.maintain('steps', 'versions')"),
 	qr/^read 1024 of about 2048 rows of $source, about T left\nread 2048 .*\nsummed up 8 of about 8 groups of $source$/,
 	'maintain, of the views over time too');
@@ -50,9 +50,9 @@ is(told("INSERT INTO steps SELECT id + 10000, g, r + 1000, n, st, act, score, ve
 is(told("SELECT stepadv.refresh('steps', 'steps')", "$at_once UPDATE steps SET score = score + 1 WHERE g IN (1, 3, 6)"),
 	lines("folded 1 of 4 groups of $source, about T left", "folded 2 of 4 groups of $source, about T left", "folded 3 of 4 groups of $source, about T left", "folded 4 of 4 groups of $source"),
 	'refresh of some groups');
-is(told("SELECT stepadv.refresh('steps', 'steps', everything => true)", "$at_once ANALYZE steps"),
+is(told("SELECT stepadv.refresh('steps', 'steps', full => true)", "$at_once ANALYZE steps"),
 	lines("read 1024 of about 2304 rows of $source, about T left", "read 2048 of about 2304 rows of $source, about T left", "summed up 8 of about 8 groups of $source"), 'refresh of everything');
-is(told("SET stepadv.progress = off; SELECT stepadv.refresh('steps', 'steps', everything => true)", $at_once), '', 'silenced');
+is(told("SET stepadv.progress = off; SELECT stepadv.refresh('steps', 'steps', full => true)", $at_once), '', 'silenced');
 
 # Many groups are folded with all the others, in one pass; fewer one by one.
 $node->safe_psql('postgres', q(
@@ -60,16 +60,16 @@ $node->safe_psql('postgres', q(
 	CREATE INDEX ON skewed (g);
 	ANALYZE skewed;
 	SELECT stepadv.attach('skewed', '{g}', 'g', 'n', 'n', reward => 'n', views => '{all}');
-	SELECT stepadv.maintain('skewed', how => 'refresh');
+	SELECT stepadv.maintain('skewed', mode => 'refresh');
 ));
 like(told("SELECT stepadv.refresh('skewed')", "$at_once UPDATE skewed SET n = -n WHERE g <= 200"), qr/^(read \d+ of about \d+ rows of "public.skewed".*\n)+summed up 400 of about 400 groups of "public.skewed"$/, 'half of the groups');
 like(told("SELECT stepadv.refresh('skewed')", "$at_once UPDATE skewed SET n = -n WHERE g > 290"), qr/^(folded \d+ of 110 groups of "public.skewed".*(\n|$)){110}$/, 'fewer');
 is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('skewed')"), '0', 'either way all is right');
 
 # An error on the way leaves nothing behind.
-is(told("$at_once SET statement_timeout = '1ms'; SELECT stepadv.refresh('steps', 'steps', everything => true), pg_sleep(1)") =~ /failed/, 1, 'cancelled');
+is(told("$at_once SET statement_timeout = '1ms'; SELECT stepadv.refresh('steps', 'steps', full => true), pg_sleep(1)") =~ /failed/, 1, 'cancelled');
 is(told("SELECT count(*) FROM steps_groups; SELECT count(*) FROM versions_progress_over_time",
-		"$at_once DO \$\$ BEGIN PERFORM stepadv.refresh('steps', 'steps', everything => true), 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END \$\$"),
+		"$at_once DO \$\$ BEGIN PERFORM stepadv.refresh('steps', 'steps', full => true), 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END \$\$"),
 	'', 'and after it, or an error, nobody is told of other folds');
 is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('steps')"), '0', 'all is right');
 

@@ -39,7 +39,7 @@ foreach my $way (@ways)
 	}
 	my $more = $way eq 'watermark' ? ", watermark => 'changed', overlap => '0'" : '';
 	$node->safe_psql('postgres', qq(SELECT count(*) FROM stepadv.attach('by_$way', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id", "policy_version": "version"}', views => '{all}');
-		SELECT stepadv.maintain('by_$way', how => '@{[ $more ? 'refresh' : $way ]}'$more)));
+		SELECT stepadv.maintain('by_$way', mode => '@{[ $more ? 'refresh' : $way ]}'$more)));
 }
 
 # What a reader gets of the views over groups and over digests: same or other than a fresh fold, or refused.
@@ -140,7 +140,7 @@ sub said_and_true
 	my ($status, $answer, $err) = $reader->psql(qq(BEGIN ISOLATION LEVEL REPEATABLE READ;
 		SELECT 'read ' || read_kept('$way');
 		SELECT concat_ws(' ', 'said', as_of IS NOT NULL, problem) FROM stepadv.maintained() WHERE prefix = 'by_$way';
-		SELECT 'true ' || "group"::text || ' ' || problem FROM stepadv.check_maintained('by_$way') WHERE "group" IS NOT NULL;
+		SELECT 'true ' || group_key::text || ' ' || problem FROM stepadv.check_maintained('by_$way') WHERE group_key IS NOT NULL;
 		COMMIT));
 	die $err if $status;
 	my ($known, $problem) = $answer =~ /^said ([tf]) ?(.*)$/m;

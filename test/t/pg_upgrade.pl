@@ -82,7 +82,7 @@ sub move
 
 	$new->start;
 	# Until it was looked at, what is kept is not believed.
-	my ($looked, $folded, $why) = $new->psql('moved', q(SELECT sum(stepadv.refresh(a.source, a.prefix)) FROM stepadv.attachments() a WHERE a.kept = 'triggers'), extra_params => [ '-U', 'ann' ]);
+	my ($looked, $folded, $why) = $new->psql('moved', q(SELECT sum(stepadv.refresh(a.source, a.prefix)) FROM stepadv.attachments() a WHERE a.mode = 'triggers'), extra_params => [ '-U', 'ann' ]);
 	is($folded, 0, "$name: a refresh folds nothing") or diag($why);
 	same_numbers(numbers($new, 'moved'), $numbers, "$name: the same numbers");
 	# What a version of the server writes in another way is no difference.

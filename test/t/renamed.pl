@@ -112,7 +112,7 @@ sub lives
 		INSERT INTO s.t SELECT i, 'g' || i % 3, 'h' || i % 2, 'r' || i / 12, i / 6 % 2, 's' || i % 2, i % 5, 'v' || i % 3, 'o', 'x' || i / 12 % 2, i / 12, 'c' || i / 6 % 2, i / 12 % 3 FROM generate_series(0, 59) i;
 		SELECT count(*) > 5 FROM stepadv.attach('s.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', columns => '{"step_id": "id", "policy_version": "v", "run_id": "run", "policy_step": "p", "dimensions": ["cat", "seed"]}', views => '{all}',
 			options => '{"show_columns": []@{[ $name =~ /rollouts' table/ ? ', "show_rollouts": "runs"' : '' ]}}');
-		SELECT stepadv.maintain('s.t'::regclass, how => '$how') IS NOT NULL;
+		SELECT stepadv.maintain('s.t'::regclass, mode => '$how') IS NOT NULL;
 		INSERT INTO s.t VALUES (100, 'g0', 'h0', 'r100', 1, 's', 3, 'v0')), "t\nt", "$name: is kept");
 	works('alice', "SELECT stepadv.refresh('s.t'::regclass)", undef, "$name: is refreshed") if $how eq 'refresh';
 	works($c{by}, $c{sql}, undef, "$name: it happens");
@@ -138,9 +138,9 @@ sub lives
 	works($c{owner}, $refresh, 't', "$name: refresh") unless $c{may_say_so};
 	$seen->('what is written is shown', $c{may_say_so}) unless $c{name} =~ /column of the view|rollouts' table/;
 	works($c{owner}, "SELECT * FROM stepadv.check_maintained('$c{table}'::regclass)", $c{may_say_so} ? undef : '', "$name: all is right");
-	works($c{owner}, "SELECT stepadv.refresh('$c{table}'::regclass, everything => true) > 3", 't', "$name: everything is folded") unless $c{may_say_so};
+	works($c{owner}, "SELECT stepadv.refresh('$c{table}'::regclass, full => true) > 3", 't', "$name: everything is folded") unless $c{may_say_so};
 	# The groups are alice's, who may not read the table: nobody folds them with her views and his own rights.
-	like((run_as($c{owner}, "SELECT stepadv.refresh('$c{table}'::regclass, everything => true)"))[2], qr/has another owner than the source/, "$name: it is said why not") if $c{may_say_so};
+	like((run_as($c{owner}, "SELECT stepadv.refresh('$c{table}'::regclass, full => true)"))[2], qr/has another owner than the source/, "$name: it is said why not") if $c{may_say_so};
 
 	# From here on two ends: by detach at once, and by unmaintain.
 	works($c{owner}, "BEGIN; SELECT stepadv.detach('$c{table}'::regclass) > 5; SELECT count(*) FROM pg_trigger WHERE tgrelid = '$c{table}'::regclass;
@@ -153,7 +153,7 @@ sub lives
 	$seen->('folded when asked') unless $c{name} =~ /column of the view|rollouts' table/;
 	unless ($c{may_say_so})
 	{
-		works($c{owner}, "SELECT stepadv.maintain('$c{table}'::regclass, how => '$how') IS NOT NULL; INSERT INTO $c{table} (@columns) VALUES (401, 'g4', 'h1', 'r200', 2, 's1', 9, 'v1'); $refresh SELECT * FROM stepadv.check_maintained('$c{table}'::regclass)", "t\nt", "$name: and kept again");
+		works($c{owner}, "SELECT stepadv.maintain('$c{table}'::regclass, mode => '$how') IS NOT NULL; INSERT INTO $c{table} (@columns) VALUES (401, 'g4', 'h1', 'r200', 2, 's1', 9, 'v1'); $refresh SELECT * FROM stepadv.check_maintained('$c{table}'::regclass)", "t\nt", "$name: and kept again");
 	}
 	# No trigger of them is there any more: they are alice's alone.
 	works($c{may_say_so} ? 'alice' : $c{owner}, "SELECT stepadv.detach('$c{table}'::regclass) > 5", 't', "$name: and detached");

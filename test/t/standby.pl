@@ -71,7 +71,7 @@ sub refuses
 	like($err, $expected, "$what: for the right reason");
 	return;
 }
-$primary->safe_psql('postgres', "SELECT stepadv.maintain('rl.rollout_rows', how => 'refresh')");
+$primary->safe_psql('postgres', "SELECT stepadv.maintain('rl.rollout_rows', mode => 'refresh')");
 follow();
 all_views('kept');
 my $on_primary = qr/HINT:  This server is a standby: call it on the primary/;

@@ -96,7 +96,7 @@ sub build
 			CREATE INDEX ON public.$table (g, k);
 			INSERT INTO public.$table (g, k, r, n, st, act, score, v) SELECT i % 5, 'k', 'r' || i / 20, i / 5 % 4, 's' || i % 3, 'a' || i % 2, i % 7, 'v' || i / 20 % 2 FROM generate_series(0, 99) i;
 			SELECT count(*) FROM stepadv.attach('public.$table'::regclass, '{g,k}'::text[], 'r', 'n', 'st', 'act', 'score', columns => '{"policy_version": "v"}', views => '{all}');)
-			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, how => '$how');) : ''), undef, "$database: $table is built");
+			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, mode => '$how');) : ''), undef, "$database: $table is built");
 	}
 	@noise = ();
 }
@@ -108,7 +108,7 @@ sub house
 	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE house");
 	foreach my $how (sort keys %kept)
 	{
-		works('alice', $database, qq(SELECT coalesce(kept, '') FROM stepadv.attachments() WHERE source = 'public.$kept{$how}'::regclass AND owner = 'alice'::regrole), $how, "$database: house $kept{$how}");
+		works('alice', $database, qq(SELECT coalesce(mode, '') FROM stepadv.attachments() WHERE source = 'public.$kept{$how}'::regclass AND owner = 'alice'::regrole), $how, "$database: house $kept{$how}");
 	}
 }
 
@@ -126,7 +126,7 @@ sub stands
 			undef, "$name: alice writes $table");
 		foreach my $who ('alice', 'admin')
 		{
-			works($who, $database, qq(SELECT stepadv.refresh('public.$table'::regclass) >= 0, stepadv.refresh('public.$table'::regclass, everything => true) > 5), 't|t', "$name: $who refreshes $table") if $how;
+			works($who, $database, qq(SELECT stepadv.refresh('public.$table'::regclass) >= 0, stepadv.refresh('public.$table'::regclass, full => true) > 5), 't|t', "$name: $who refreshes $table") if $how;
 			works($who, $database, qq(SELECT * FROM stepadv.check_maintained('public.$table'::regclass)), '', "$name: $who checks $table") if $how;
 			works($who, $database, qq(SELECT n_rollouts FROM public.${table}_groups WHERE g = 77; SELECT count(*) > 50 FROM public.${table}_rtmc), "1\nt", "$name: $who reads $table");
 			works($who, $database, qq(SELECT n_tasks FROM stepadv.version_difference('public.$table'::regclass, 'v0', 'v1');
@@ -140,7 +140,7 @@ sub stands
 				"t\n0", "$name: $who detaches $table");
 		}
 		works('alice', $database, qq(BEGIN; SELECT stepadv.unmaintain('public.$table'::regclass) = @{[ $how ? 1 : 0 ]};
-			SELECT stepadv.maintain('public.$table'::regclass, how => '@{[ $how || 'triggers' ]}');
+			SELECT stepadv.maintain('public.$table'::regclass, mode => '@{[ $how || 'triggers' ]}');
 			SELECT * FROM stepadv.check_maintained('public.$table'::regclass); ROLLBACK;), "t\n${table}_folded", "$name: alice maintains $table anew");
 	}
 	$_->end foreach values %sessions;
@@ -244,10 +244,10 @@ works('alice', 'operators', q(CREATE TABLE public.plan (id bigint PRIMARY KEY, g
 	SELECT count(*) > 5 FROM stepadv.attach('public.plan'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}');
 	SELECT count(*) FROM public.plan_rloo WHERE g = 'x'), "t\n0", 'fetched by an index');
 works('alice', 'operators', q(SELECT count(*) > 0 FROM public.o_quadrants; CREATE VIEW public.picked AS SELECT * FROM public.o_rloo;
-	SELECT count(*) FROM stepadv.select_steps('public.o_rloo'::regclass, drop_uniform => 'dapo') s), undef, 'steps are selected');
-works('admin', 'operators', q(SELECT * FROM stepadv.check_maintained('public.o'::regclass); SELECT stepadv.refresh('public.o'::regclass, everything => true); SELECT count(*) FROM public.o_grpo), "2\n40", 'by an administrator, too');
+	SELECT count(*) FROM stepadv.select_steps('public.o_rloo'::regclass, informative => 'dapo') s), undef, 'steps are selected');
+works('admin', 'operators', q(SELECT * FROM stepadv.check_maintained('public.o'::regclass); SELECT stepadv.refresh('public.o'::regclass, full => true); SELECT count(*) FROM public.o_grpo), "2\n40", 'by an administrator, too');
 # A pool over the same group: claims, marks; and what mallory makes to look like it.
-works('alice', 'operators', q(SET search_path = m, stepadv, public; SELECT create_pool('o'); SELECT count(*), min(claimed_by) FROM claim_groups(NULL::o_ready, 5, by => '{a desc}', holder => 'alice');
+works('alice', 'operators', q(SET search_path = m, stepadv, public; SELECT create_pool('o'); SELECT count(*), min(claimed_by) FROM claim_groups(NULL::o_ready, 5, order_by => '{a desc}', holder => 'alice');
 	SELECT consume_groups('o_ready', (SELECT claim FROM o_pool LIMIT 1), 1)),
 	"o_ready\n2|alice\n2", 'a pool of what mallory has operators for');
 works('mallory', 'operators', q(CREATE VIEW m.o_ready AS SELECT a, 'ready'::text AS status, 0 AS n_uses, claim FROM public.o_pool), undef, 'mallory has a view of the pool');
@@ -331,7 +331,7 @@ works('admin', 'denied', q(SELECT count(*) > 5 FROM (SELECT set_config('x.x', fo
 	DO $do$ DECLARE v regclass; BEGIN FOR v IN SELECT oid FROM pg_class WHERE relname LIKE 'noted\_%' AND relkind = 'v' LOOP EXECUTE format('COMMENT ON VIEW %s IS %L', v, 'alice: look at this'); END LOOP; END $do$), 't', 'and writes comments of her own');
 works('alice', 'denied', q(SELECT stepadv.maintain('public.noted'::regclass); INSERT INTO public.noted VALUES (2, 2, 1, 1, 1); SELECT count(*) FROM public.noted_groups; SELECT * FROM stepadv.check_maintained('public.noted'::regclass)), "noted_folded\n2", 'it is maintained all the same');
 works('alice', 'denied', q(COMMENT ON VIEW public.noted_fresh IS 'mine'; COMMENT ON TABLE public.noted_folded IS 'mine';
-	SELECT stepadv.refresh('public.noted'::regclass, everything => true)), 2, 'and refreshed');
+	SELECT stepadv.refresh('public.noted'::regclass, full => true)), 2, 'and refreshed');
 works('alice', 'denied', q(SELECT stepadv.detach('public.noted'::regclass) > 5; SELECT count(*) FROM pg_class WHERE relname LIKE 'noted\_%' AND relkind IN ('v', 'r')), "t\n0", 'and detached, without a trace');
 
 my $dir = abs_path(PostgreSQL::Test::Utils::tempdir());
@@ -430,7 +430,7 @@ works('alice', 'overloaded', q(
 	SELECT sum(kept) > 0 FROM stepadv.explain_selection('public.runs_rtmc'::regclass, max_staleness => 3);
 	SELECT count(*) FROM public.al_compare; SELECT count(*) > 0 FROM public.al_quadrants; SELECT count(*) > 0 FROM public.al_progress_over_time; SELECT count(*) > 0 FROM public.al_advantages;
 	SELECT count(*) FROM public.al_ratios; SELECT count(*) FROM public.signed_rtmc;
-	SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, drop_uniform => 'dapo', per_rollout => 1) s), "t\nt\nt\nt\n10|t\n40\n40|40\n2|2\nt\nt\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
+	SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, informative => 'dapo', per_rollout => 1) s), "t\nt\nt\nt\n10|t\n40\n40|40\n2|2\nt\nt\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
 works('alice', 'overloaded', q(CREATE TABLE public.talk (g text, k integer, rollout_id text, step_no integer, turn integer, observation text, action text, tool text, args jsonb, next_observation text, metadata jsonb, step_id bigint, advantage float8, q float8, success boolean, n_action integer);
 	INSERT INTO public.talk VALUES ('a', 1, 'r', 0, 0, 'seen', 'done', 't', '{}', 'and', '{"text": "so"}', 1, 0.5, 1, true, 2), ('a', 1, 'r', 1, 1, 'and', 'done', NULL, NULL, NULL, NULL, 2, 0.5, 1, true, 2);
 	SELECT count(*) FROM stepadv.select_steps('public.talk'::regclass, group_by => '{g,k}'::text[], success_only => true, min_action_visits => 2);
@@ -541,7 +541,7 @@ foreach my $how ('refresh', 'triggers')
 		push @noise, $err;
 	};
 	$call->(q(BEGIN; SELECT stepadv.detach('m.source'::regclass); SELECT count(*) FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 's'); ROLLBACK));
-	$call->(qq(SELECT stepadv.maintain('m.source'::regclass, how => '$how')));
+	$call->(qq(SELECT stepadv.maintain('m.source'::regclass, mode => '$how')));
 	# She changes what is hers.
 	as('mallory', 'helped', $_) foreach
 		'CREATE TRIGGER evil AFTER DELETE ON m.s_changed FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger()',
@@ -551,10 +551,10 @@ foreach my $how ('refresh', 'triggers')
 		"DO \$do\$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'm'::regnamespace AND prosecdef LOOP EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', f); END LOOP; END \$do\$",
 		"UPDATE m.base SET score = score + 1 WHERE id = 1";
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
-	$call->(q(SELECT stepadv.refresh('m.source'::regclass, everything => true)));
+	$call->(q(SELECT stepadv.refresh('m.source'::regclass, full => true)));
 	$call->(q(SELECT * FROM stepadv.check_maintained('m.source'::regclass)));
 	$call->(q(SELECT stepadv.create_pool('m.source'::regclass)));
-	$call->("SELECT * FROM stepadv.$_") foreach q(compare_versions('m.source', '0', '1', "by" => 'policy_version')), q(version_difference('m.source', '0', '1')), q(choose_state('m.source', candidates => '{"r": "m.evil(r)"}'));
+	$call->("SELECT * FROM stepadv.$_") foreach q(compare_versions('m.source', '0', '1', division => 'policy_version')), q(version_difference('m.source', '0', '1')), q(choose_state('m.source', candidates => '{"r": "m.evil(r)"}'));
 	works('admin', 'helped', q(SELECT string_agg(relowner::regrole::text, ' ') FROM pg_class WHERE relname IN ('s_pool', 's_ready')), 'mallory mallory', "$how: the pool is hers");
 	$call->(q(DROP TABLE m.s_pool CASCADE));
 	$call->(q(SELECT stepadv.unmaintain('m.source'::regclass)));
@@ -572,9 +572,9 @@ works('mallory', 'helped', qq(CREATE TABLE m.given (LIKE m.base INCLUDING ALL); 
 works('admin', 'helped', "ALTER TABLE m.given OWNER TO $admin", undef, 'an administrator takes the table');
 works('mallory', 'helped', join('', map { "CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON m.given_$_ FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger();" } qw(attachment folded digests))
 	. 'CREATE OR REPLACE VIEW m.given_fresh AS SELECT m.evil(f.g) AS g, f.rollouts FROM m.given_folded f; CREATE OR REPLACE VIEW m.given_values AS SELECT m.evil(f.g) AS g, f.rollouts FROM m.given_folded f', undef, 'mallory has traps');
-foreach my $sql (q(SELECT * FROM stepadv.maintained()), q(SELECT * FROM stepadv.attachments()), map { "SELECT * FROM stepadv.$_" } q(refresh('m.given')), q(refresh('m.given', everything => true)), q(check_maintained('m.given')),
+foreach my $sql (q(SELECT * FROM stepadv.maintained()), q(SELECT * FROM stepadv.attachments()), map { "SELECT * FROM stepadv.$_" } q(refresh('m.given')), q(refresh('m.given', full => true)), q(check_maintained('m.given')),
 	q(add_views('m.given', '{all}')), q(drop_views('m.given', '{grpo}')), q(compare_versions('m.given', 'a', 'b')), q(version_difference('m.given', 'a', 'b')), q(create_pool('m.given')), q(maintain('m.given')),
-	q(attach('m.given', '{g}', 'r', 'n', reward => 'score', prefix => 'mine')), q(add_views('m.given', '{all}', 'mine')), q(maintain('m.given', prefix => 'mine')), q(refresh('m.given', everything => true)), q(unmaintain('m.given')), q(detach('m.given')))
+	q(attach('m.given', '{g}', 'r', 'n', reward => 'score', prefix => 'mine')), q(add_views('m.given', '{all}', 'mine')), q(maintain('m.given', prefix => 'mine')), q(refresh('m.given', full => true)), q(unmaintain('m.given')), q(detach('m.given')))
 {
 	my ($status, $out, $err) = $node->psql('helped', $sql);
 	push @noise, $err;
@@ -595,7 +595,7 @@ works('mallory', 'helped', qq(CREATE TABLE m.p (id bigint PRIMARY KEY, g integer
 	ALTER TABLE ml.rollouts ALTER run_id SET DEFAULT m.evil_default();)
 	. join('', map { "CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON $_ FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger();" } qw(m.p_pool ml.rollouts ml.steps)), "t\nm.p_ready\nt", 'mallory has a pool and tables, with traps');
 my $lines = q(CREATE TEMP TABLE lines AS SELECT n, format('{"task_id": "t", "rollout_id": "%s", "step_no": 1, "observation": "o", "action": "%s", "outcome": %s}', n, word, n - 1) AS line FROM generate_series(1, 2::bigint) n, (VALUES ('a')) w(word););
-foreach my $call ([ q(SELECT string_agg(g || claimed_by, ' ') FROM stepadv.claim_groups(NULL::m.p_ready, 2, "by" => '{g desc}', holder => 'admin'); SELECT 2 * count(claim) FROM m.p_pool), "2admin 1admin\n4", 'claims' ],
+foreach my $call ([ q(SELECT string_agg(g || claimed_by, ' ') FROM stepadv.claim_groups(NULL::m.p_ready, 2, order_by => '{g desc}', holder => 'admin'); SELECT 2 * count(claim) FROM m.p_pool), "2admin 1admin\n4", 'claims' ],
 	[ q(SELECT stepadv.consume_groups('m.p_ready', (SELECT claim FROM m.p_pool WHERE claim IS NOT NULL LIMIT 1), 1)), 2, 'consumes' ],
 	[ q(SELECT count(*) FROM stepadv.select_steps('m.chosen', group_by => '{g}', per_group => 1)), 3, 'selects' ],
 	[ q(SELECT max(kept) FROM stepadv.explain_selection('m.chosen', group_by => '{g}', per_group => 1)), 30, 'explains' ],

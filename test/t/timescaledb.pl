@@ -153,13 +153,13 @@ foreach my $database ('by_time', 'by_time_and_group')
 # Groups are kept without triggers.
 foreach my $database ('by_time', 'by_time_and_group')
 {
-	like(refused($database, "SELECT stepadv.maintain('step', 'plain')"), qr/ERROR:  cannot maintain groups of public\.step: it is a hypertable\nHINT:  how => 'refresh' with a watermark does without triggers\./, "$database: triggers are refused");
-	is(ask($database, "SELECT kept IS NULL FROM stepadv.attachments() WHERE prefix = 'plain'"), 't', 'and leave nothing');
-	ask($database, "SELECT stepadv.maintain('step', 'plain', how => 'refresh', watermark => 'at', overlap => interval '0')");
+	like(refused($database, "SELECT stepadv.maintain('step', 'plain')"), qr/ERROR:  cannot maintain groups of public\.step: it is a hypertable\nHINT:  mode => 'refresh' with a watermark does without triggers\./, "$database: triggers are refused");
+	is(ask($database, "SELECT mode IS NULL FROM stepadv.attachments() WHERE prefix = 'plain'"), 't', 'and leave nothing');
+	ask($database, "SELECT stepadv.maintain('step', 'plain', mode => 'refresh', watermark => 'at', overlap => interval '0')");
 	is(ask($database, "SELECT count(*) FROM stepadv.check_maintained('step', 'plain')"), '0', 'all is kept');
 	like(plan_of($database, 'SELECT * FROM plain_rtmc'), qr/on plain_folded/, 'views read what is kept');
 	ask($database, "UPDATE step SET reward = 5 WHERE task = 6 AND reward IS NOT NULL; INSERT INTO step (step_id, at, task, r, n, state, action, reward) VALUES (6000, '2026-01-03Z', 51, 1, 1, 1, 1, 1)");
-	is(ask($database, "SELECT stepadv.refresh('step', 'plain', everything => true) = (SELECT count(*) FROM plain_groups)"), 't', 'all are folded, of compressed chunks, too');
+	is(ask($database, "SELECT stepadv.refresh('step', 'plain', full => true) = (SELECT count(*) FROM plain_groups)"), 't', 'all are folded, of compressed chunks, too');
 	is(ask($database, "SELECT count(*) FROM stepadv.check_maintained('step', 'plain')"), '0', 'exactly');
 	my $gone = ask($database, q(SELECT count(DISTINCT task) FROM step WHERE at < '2026-01-07Z'));
 	ask($database, "SELECT drop_chunks('step', older_than => '2026-01-11Z'::timestamptz)");
@@ -169,7 +169,7 @@ foreach my $database ('by_time', 'by_time_and_group')
 	is(ask($database, "SELECT count(*) FROM plain_groups WHERE task = 51"), '0', 'a group that had no other chunk is gone');
 	is(ask($database, 'SELECT count(*) FROM plain_groups'), ask($database, 'SELECT count(DISTINCT task) FROM step'), 'no other is');
 	ask($database, "SELECT stepadv.unmaintain('step', 'plain')");
-	ask($database, "SELECT stepadv.maintain('step', 'plain', how => 'refresh', watermark => 'at', overlap => interval '0')");
+	ask($database, "SELECT stepadv.maintain('step', 'plain', mode => 'refresh', watermark => 'at', overlap => interval '0')");
 	ask($database, "INSERT INTO step (step_id, at, task, r, n, state, action, reward) VALUES (7000, now(), 52, 1, 1, 1, 1, 1)");
 	is(ask($database, "SELECT stepadv.refresh('step', 'plain')"), '1', 'by a watermark: a new group');
 	is(ask($database, 'SELECT count(*) FROM plain_groups WHERE task = 52'), '1', 'is there');
@@ -195,8 +195,8 @@ foreach my $table ('later', 'empty')
 	like(ask('by_time', "SELECT problem FROM stepadv.check_maintained('$table')"), qr/^changes of public\.$table are not seen: it is a hypertable$/m, 'check_maintained says it');
 	ask('by_time', "SELECT drop_chunks('$table', older_than => '2026-01-08Z'::timestamptz)");
 	like(ask('by_time', "SELECT problem FROM stepadv.check_maintained('$table')"), qr/^(?:differs from a fresh fold|has no rows)$/m, 'and what differs since chunks were dropped');
-	ask('by_time', "SELECT stepadv.unmaintain('$table'); SELECT stepadv.maintain('$table', how => 'refresh', watermark => 'at')");
-	is(ask('by_time', "SELECT how, as_of IS NOT NULL, problem IS NULL FROM stepadv.maintained() WHERE prefix = '$table'"), 'refresh|t|t', 'kept by a watermark it is known');
+	ask('by_time', "SELECT stepadv.unmaintain('$table'); SELECT stepadv.maintain('$table', mode => 'refresh', watermark => 'at')");
+	is(ask('by_time', "SELECT mode, as_of IS NOT NULL, problem IS NULL FROM stepadv.maintained() WHERE prefix = '$table'"), 'refresh|t|t', 'kept by a watermark it is known');
 	is(ask('by_time', "SELECT count(*) FROM stepadv.check_maintained('$table')"), '0', 'and exact');
 }
 

@@ -30,7 +30,7 @@ $node->safe_psql('postgres', q(
 	SELECT stepadv.attach('at_refresh', '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"value": "v", "policy_version": "h"}', views => '{all}');
 	SELECT stepadv.maintain('at_once');
 	SELECT stepadv.maintain('at_least');
-	SELECT stepadv.maintain('at_refresh', how => 'refresh');
+	SELECT stepadv.maintain('at_refresh', mode => 'refresh');
 	SELECT stepadv.create_tables('rl', reward => 'sum', partitions => 3, states => 'signature', group_by => '{group_id}', views => '{all}');
 	SELECT stepadv.maintain('rl.rollout_rows');
 ));
@@ -256,7 +256,7 @@ is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_onc
 $node->safe_psql('postgres', q(ALTER TABLE at_once DISABLE TRIGGER USER; INSERT INTO at_once (g, h, r, n, st, act, score) VALUES (98, 'x', 'two', 1, 1, 1, 1)));
 is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_once') WHERE problem = 'is missing')), '{"g": 98, "h": "x"}|is missing', 'a write without triggers is found');
 is($node->safe_psql('postgres', q(SELECT as_of IS NULL FROM stepadv.maintained() WHERE source = 'at_once'::regclass)), 't', 'and nobody says how old it is');
-$node->safe_psql('postgres', q(ALTER TABLE at_once ENABLE TRIGGER USER; SELECT stepadv.refresh('at_once', everything => true)));
+$node->safe_psql('postgres', q(ALTER TABLE at_once ENABLE TRIGGER USER; SELECT stepadv.refresh('at_once', full => true)));
 is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_once'))), '', 'and mended');
 
 # A refresh of one group with twice the policy steps takes twice the rows, not four times: what all
@@ -271,7 +271,7 @@ SKIP: {
 			CREATE INDEX ON long (task);
 			INSERT INTO long SELECT i, i % 2, i / 4, 1, i % 3, i / 8 FROM generate_series(0, 8 * $steps - 1) i;
 			SELECT count(*) FROM stepadv.attach('long', '{task}', 'r', 'n', reward => 'score', columns => '{"policy_step": "step"}', views => '{all}', prefix => 'long$steps');
-			SELECT stepadv.maintain('long', how => 'refresh');
+			SELECT stepadv.maintain('long', mode => 'refresh');
 			ANALYZE; UPDATE long SET score = 5 WHERE id = 9;
 			LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on; SET auto_explain.log_timing = off;
 			SET auto_explain.log_nested_statements = on; SET client_min_messages = log; SELECT stepadv.refresh('long')));

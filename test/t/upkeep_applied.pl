@@ -44,7 +44,7 @@ foreach my $prefix (sort keys %how)
 	foreach my $table (qw(steps parted))
 	{
 		$subscriber->safe_psql('postgres', qq(SELECT stepadv.attach('$table', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => '${table}_$prefix', options => '{"show_columns": []}');)
-			. " SELECT stepadv.maintain('$table', '${table}_$prefix', how => '$how{$prefix}'$more)");
+			. " SELECT stepadv.maintain('$table', '${table}_$prefix', mode => '$how{$prefix}'$more)");
 	}
 }
 $subscriber->safe_psql('postgres', q(CREATE SUBSCRIPTION to_steps CONNECTION ') . $publisher->connstr . q( dbname=postgres' PUBLICATION of_steps));
@@ -90,7 +90,7 @@ foreach my $table (qw(steps parted))
 agree('moved and deleted');
 $publisher->safe_psql('postgres', 'TRUNCATE steps, parted');
 $publisher->wait_for_catchup('to_steps');
-$subscriber->safe_psql('postgres', "SELECT stepadv.refresh('$_', '${_}_by_watermark', everything => true)") foreach qw(steps parted);
+$subscriber->safe_psql('postgres', "SELECT stepadv.refresh('$_', '${_}_by_watermark', full => true)") foreach qw(steps parted);
 agree('truncated');
 $publisher->safe_psql('postgres', "INSERT INTO $_ $columns $rows") foreach qw(steps parted);
 agree('and filled again');
@@ -120,7 +120,7 @@ if ($refusal =~ /trigger "parted_by_\w+_maintain_\w+" prevents table "parted_1" 
 		FOR name IN SELECT tgname FROM pg_trigger WHERE tgrelid = 'parted_1'::regclass AND tgname LIKE '%\\_maintain\\_%' LOOP
 			EXECUTE format('DROP TRIGGER %I ON parted_1', name);
 		END LOOP;
-	END \$\$; $again; SELECT stepadv.refresh(m.source, m.prefix, everything => true) FROM stepadv.maintained() m WHERE m.source = 'parted'::regclass));
+	END \$\$; $again; SELECT stepadv.refresh(m.source, m.prefix, full => true) FROM stepadv.maintained() m WHERE m.source = 'parted'::regclass));
 }
 else
 {
@@ -137,7 +137,7 @@ $subscriber->safe_psql('postgres', q(
 	INSERT INTO ranged_b SELECT 2, 'b', 1, 1, 1, 1, 1;
 	ALTER TABLE ranged ATTACH PARTITION ranged_b FOR VALUES IN ('b')));
 like($subscriber->safe_psql('postgres', q(SELECT as_of IS NULL, problem FROM stepadv.maintained() WHERE prefix = 'ranged')), qr/^t\|changes of (public\.)?ranged_b are not seen: it lacks triggers; groups of \S+ are stale: partition or child (public\.)?ranged_b was attached/, 'a partition attached later: maintained says so');
-$subscriber->safe_psql('postgres', q(SELECT stepadv.refresh('ranged', everything => true); INSERT INTO ranged_b SELECT 3, 'b', 2, 1, 1, 1, 1));
+$subscriber->safe_psql('postgres', q(SELECT stepadv.refresh('ranged', full => true); INSERT INTO ranged_b SELECT 3, 'b', 2, 1, 1, 1, 1));
 is($subscriber->safe_psql('postgres', q(SELECT problem FROM stepadv.maintained() WHERE prefix = 'ranged' AND as_of IS NOT NULL; SELECT * FROM stepadv.check_maintained('ranged'))), '', 'and refresh of everything sees it from then on');
 
 # ---- Transactions that commit late
@@ -147,7 +147,7 @@ my $late = $subscriber->background_psql('postgres') if $subscriber->can('backgro
 SKIP:
 {
 	skip 'no background_psql', 2 unless $late && $late->can('query_safe');
-	$subscriber->safe_psql('postgres', q(SELECT stepadv.unmaintain('steps', 'steps_by_watermark'); SELECT stepadv.maintain('steps', 'steps_by_watermark', how => 'refresh', watermark => 'updated_at', overlap => '0')));
+	$subscriber->safe_psql('postgres', q(SELECT stepadv.unmaintain('steps', 'steps_by_watermark'); SELECT stepadv.maintain('steps', 'steps_by_watermark', mode => 'refresh', watermark => 'updated_at', overlap => '0')));
 	$late->query_safe(q(BEGIN; INSERT INTO steps VALUES (7000, 'late', 1, 1, 1, 1, 1, NULL, now())));
 	$subscriber->safe_psql('postgres', q(INSERT INTO steps VALUES (7001, 'early', 1, 1, 1, 1, 1, NULL, now()); SELECT stepadv.refresh('steps', 'steps_by_watermark')));
 	is($subscriber->safe_psql('postgres', q(SELECT string_agg(task, ',') FROM steps_by_watermark_groups WHERE task LIKE '%l%')), 'early', 'a transaction that has yet to commit');
@@ -220,8 +220,8 @@ SKIP:
 		CREATE FOREIGN TABLE there (id bigint, task text, run integer, step integer, st integer, act integer, reward float8, note text, updated_at timestamptz NOT NULL) SERVER there OPTIONS (table_name 'steps');
 		SELECT stepadv.attach('there', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}')));
 	($status, $out, $err) = $subscriber->psql('postgres', q(SELECT stepadv.maintain('there')));
-	like($err, qr/cannot maintain groups of (public\.)?there: it is a foreign table\nHINT: .*how => 'refresh' with a watermark does without triggers/, 'a foreign table by triggers');
-	$subscriber->safe_psql('postgres', q(SELECT stepadv.unmaintain('there'); SELECT stepadv.maintain('there', how => 'refresh', watermark => 'updated_at')));
+	like($err, qr/cannot maintain groups of (public\.)?there: it is a foreign table\nHINT: .*mode => 'refresh' with a watermark does without triggers/, 'a foreign table by triggers');
+	$subscriber->safe_psql('postgres', q(SELECT stepadv.unmaintain('there'); SELECT stepadv.maintain('there', mode => 'refresh', watermark => 'updated_at')));
 	$publisher->safe_psql('postgres', "UPDATE steps SET reward = reward + 1, updated_at = clock_timestamp() WHERE task = 'task 2'; INSERT INTO steps $columns VALUES (8001, 'far', 1, 1, 1, 1, 1, NULL)");
 	is($subscriber->safe_psql('postgres', q(SELECT stepadv.refresh('there'); SELECT * FROM stepadv.check_maintained('there'))) =~ s/^\d+\n?//r, '', 'a foreign table by watermark: as fresh');
 	is($subscriber->safe_psql('postgres', $seen =~ s/%s/there/r), $publisher->safe_psql('postgres', $expected =~ s/%1\$s/steps/gr), 'a foreign table by watermark: its rows there');

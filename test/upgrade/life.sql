@@ -35,7 +35,7 @@ SELECT 'g' || i / 4, 'r' || i, n, 'saw ' || n, 'bash', '{"command": "ls"}', true
 
 -- Kept groups.
 SELECT stepadv.maintain('own.steps');
-SELECT stepadv.maintain('own.calls', how => 'refresh');
+SELECT stepadv.maintain('own.calls', mode => 'refresh');
 SELECT stepadv.maintain('rl.rollout_rows');
 
 -- Values in tables, a selection, a view and a function of her own over them.

@@ -1,9 +1,9 @@
 /*
- * shape.h
+ * measures.h
  *		What rollouts do again, what they cost and how far from the goal they began.
  */
-#ifndef STEPADV_SHAPE_H
-#define STEPADV_SHAPE_H
+#ifndef STEPADV_MEASURES_H
+#define STEPADV_MEASURES_H
 
 #include "group/facts.h"
 
@@ -16,4 +16,4 @@ extern double *sum_costs(const GroupColumns *group);
 /* By rollout the distance from the goal of the state that it began in: NaN where that is none, or no way leads there. */
 extern double *start_distances(const GroupColumns *group, RolloutFacts *facts, double success_above);
 
-#endif							/* STEPADV_SHAPE_H */
+#endif							/* STEPADV_MEASURES_H */

@@ -1,6 +1,6 @@
 /*
- * normalize_observation.c
- *		normalize_observation(text, whitespace, ansi, lowercase, digits,
+ * normalise_observation.c
+ *		normalise_observation(text, whitespace, ansi, lowercase, digits,
  *		addresses, timestamps, root)
  */
 #include "postgres.h"
@@ -11,10 +11,10 @@
 #include "compat.h"
 #include "signatures/observation.h"
 
-PG_FUNCTION_INFO_V1(stepadv_normalize_observation);
+PG_FUNCTION_INFO_V1(stepadv_normalise_observation);
 
 Datum
-stepadv_normalize_observation(PG_FUNCTION_ARGS)
+stepadv_normalise_observation(PG_FUNCTION_ARGS)
 {
 	ObservationOptions options;
 	StringInfoData out;

@@ -1,6 +1,6 @@
 /*
- * shape.c
- *		rollout_shape: how rollouts went about their task, whatever
+ * measures.c
+ *		rollout_measures: how rollouts went about their task, whatever
  *		came of it: their length, what they did again, how far they began from the
  *		goal and what they went beyond that.
  */
@@ -9,16 +9,16 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "analysis/shape.h"
+#include "analysis/measures.h"
 #include "estimators/graph.h"
 #include "estimators/identity.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "rows.h"
 
-PG_FUNCTION_INFO_V1(stepadv_rollout_shape);
+PG_FUNCTION_INFO_V1(stepadv_rollout_measures);
 
-/* The columns of rollout_shape, in the order of its result. */
+/* The columns of rollout_measures, in the order of its result. */
 enum
 {
 	SHAPE_ROLLOUT_ID,
@@ -88,9 +88,9 @@ start_distances(const GroupColumns *group, RolloutFacts *facts, double success_a
 	return distance;
 }
 
-/* rollout_shape(rollouts, success_above): what nobody asks for is not computed. */
+/* rollout_measures(rollouts, success_above): what nobody asks for is not computed. */
 Datum
-stepadv_rollout_shape(PG_FUNCTION_ARGS)
+stepadv_rollout_measures(PG_FUNCTION_ARGS)
 {
 	ParameterValue parameters[lengthof(shape_parameters)];
 	RolloutFacts facts;
