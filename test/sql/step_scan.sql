@@ -23,7 +23,7 @@ WHERE p.pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname LIKE 'stepad
   AND p.proretset AND p.proargtypes[0] = 'rollout_group'::regtype AND p.prolang <> (SELECT l.oid FROM pg_language l WHERE l.lanname = 'plpgsql')
   AND EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid WHERE d.objid = p.oid AND e.extname = 'stepadv');
 SELECT count(*) > 20 AS there_are_many FROM scan_functions;
-SELECT function AS takes_no_part FROM scan_functions WHERE support = 0;
+SELECT function AS takes_no_part FROM scan_functions WHERE support = 0 ORDER BY function::text;
 
 -- Every one of them gives the same rows in the same order by either node.
 CREATE FUNCTION pg_temp.by_both_scans(query text) RETURNS text LANGUAGE plpgsql AS $$
