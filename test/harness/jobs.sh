@@ -7,7 +7,8 @@
 #
 # stop_jobs, which the exit trap of cluster.sh calls, ends what is left of them.
 
-slots=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+# One more than processors: tests wait for locks and for each other.
+slots=${JOBS:-$(($(nproc 2>/dev/null || echo 2) + 1))}
 job_names=()
 job_kinds=()
 job_folders=()

@@ -35,7 +35,7 @@ WHEN null_value_not_allowed THEN
 	RETURN 'lacks a column';
 END $$;
 SELECT p.proname AS says_of_none, outcome(p.proname, pair(1.7e308))
-FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace AND p.proretset AND p.proargtypes[0] = 'rollout_group'::regtype AND p.pronargdefaults = p.pronargs - 1
+FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace AND p.probin LIKE '%stepadv%' AND p.proretset AND p.proargtypes[0] = 'rollout_group'::regtype AND p.pronargdefaults = p.pronargs - 1
 	AND 'advantage' = ANY (p.proargnames) AND outcome(p.proname, pair(1.7e308)) NOT IN ('finite', 'said of a rollout', 'lacks a column') ORDER BY 1;
 DROP FUNCTION outcome;
 -- Large is no reason to refuse, also where the square would overflow.
