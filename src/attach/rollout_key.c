@@ -237,9 +237,10 @@ plan_of(const TriggerData *data, const Tie *tie, Statement statement, Relation t
 		plans = hash_create("stepadv plans of rollout keys", 16, &control, HASH_ELEM | HASH_BLOBS);
 	}
 	plan = hash_search(plans, &wanted.of, HASH_ENTER, &found);
-	/* For a few rows any index will do; the one chosen then may read all rows of a run when there are many. */
+	/* Of a few steps all are read as soon as those of a rollout; a plan from then would read all of many. */
 	n_blocks = RelationGetNumberOfBlocks(table);
-	if (found && plan->plan != NULL && SPI_plan_is_valid(plan->plan) && n_blocks / 8 <= plan->n_blocks)
+	if (found && plan->plan != NULL && SPI_plan_is_valid(plan->plan) &&
+		(plan->n_running > 0 || n_blocks / 8 <= plan->n_blocks))
 		return plan;
 	if (found && plan->plan != NULL && plan->n_running == 0)
 		SPI_freeplan(plan->plan);
