@@ -18,7 +18,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_reward_answer_in_results';
 COMMENT ON FUNCTION stepadv.reward_answer_in_results(text[], text[], text[], text, text, float8) IS
 'MT-GRPO turn reward: weight if the first <result> that replied to a message with a <tool> field contains an '
-'accepted answer, in lower case (as in Python, in any locale), else 0; NULL answers accept nothing; NULL for a NULL '
+'accepted answer, in lower case by Unicode, else 0; NULL answers accept nothing; NULL for a NULL '
 'argument';
 
 CREATE FUNCTION stepadv.reward_answer_present(messages text[], answers text[], answer_tag text DEFAULT 'answer',
@@ -27,7 +27,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_reward_answer_present';
 COMMENT ON FUNCTION stepadv.reward_answer_present(text[], text[], text, float8) IS
 'MT-GRPO outcome reward: weight if the <answer> field of the last message that has one contains an accepted answer, '
-'in lower case (as in Python, in any locale), else 0; NULL for a NULL argument';
+'in lower case by Unicode, else 0; NULL for a NULL argument';
 
 CREATE FUNCTION stepadv.reward_exact_match(messages text[], answers text[], answer_tag text DEFAULT 'answer',
 	weight float8 DEFAULT 1.0) RETURNS float8

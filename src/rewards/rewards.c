@@ -4,18 +4,22 @@
  *
  * `messages` are the assistant's, in order; `replies`, of the same length, are
  * what the environment answered to each (NULL: nothing followed).  A NULL
- * message is none.  Answers are compared in lower case, as Python has it in any
- * locale (lower_case.c), and as plain text: no character of theirs is special.
+ * message is none.  Answers are compared in lower case by Unicode's rules, whatever the
+ * locale, and as plain text: no character of theirs is special.
  */
 #include "postgres.h"
 
+#include "catalog/namespace.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/value.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/formatting.h"
 
 #include "parameters.h"
-#include "rewards/lower_case.h"
 #include "rewards/markup.h"
 
 PG_FUNCTION_INFO_V1(stepadv_reward_tool_execution);
@@ -128,18 +132,35 @@ read_answers(FunctionCallInfo fcinfo, int arg, int *n)
 }
 
 /*
+ * The collation of ICU's root locale has Unicode's full mapping, which Python's lower() has, too.  A server
+ * without ICU, or an encoding that ICU does not know, has the rules of the database.
+ */
+static Oid
+lower_case_collation(void)
+{
+	Oid			root = InvalidOid;
+
+	if (is_encoding_supported_by_icu(GetDatabaseEncoding()))
+		root = get_collation_oid(list_make2(makeString("pg_catalog"), makeString("und-x-icu")), true);
+	return OidIsValid(root) ? root : DEFAULT_COLLATION_OID;
+}
+
+/*
  * Is a text an accepted answer, or does it hold one?  White space around an answer makes no
  * difference to lower case, so it goes first.
  */
 static bool
 is_accepted(Span span, const Span *answers, int n_answers, bool whole)
 {
-	char	   *given = lower_case(whole ? strip(span) : span);
+	Oid			collation = lower_case_collation();
+	Span		text = whole ? strip(span) : span;
+	char	   *given = str_tolower(text.data, text.length, collation);
 	bool		found = false;
 
 	for (int i = 0; i < n_answers && !found; i++)
 	{
-		char	   *accepted = lower_case(whole ? strip(answers[i]) : answers[i]);
+		Span		answer = whole ? strip(answers[i]) : answers[i];
+		char	   *accepted = str_tolower(answer.data, answer.length, collation);
 
 		found = whole ? strcmp(given, accepted) == 0 : strstr(given, accepted) != NULL;
 		pfree(accepted);
