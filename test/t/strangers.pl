@@ -526,14 +526,13 @@ works('mallory', 'helped', qq(
 	CREATE FUNCTION m.evil_inside(integer) RETURNS integer LANGUAGE plpgsql AS \$f\$ $evil RETURN \$1; END \$f\$;
 	CREATE FUNCTION m.evil(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS \$f\$ BEGIN RETURN m.evil_inside(\$1); END \$f\$;
 	CREATE FUNCTION m.evil_trigger() RETURNS trigger LANGUAGE plpgsql AS \$f\$ $evil RETURN NULL; END \$f\$;
-	CREATE TABLE m.base (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
+	CREATE TABLE m.base (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8, at timestamptz DEFAULT now());
 	CREATE INDEX ON m.base (g);
 	INSERT INTO m.base SELECT i, i % 3, i / 3, 1, i FROM generate_series(1, 30) i;
-	CREATE VIEW m.source AS SELECT id, g, m.evil(r) AS r, n, score FROM m.base;), undef, 'mallory has a view with a function of hers');
-foreach my $how ('refresh', 'triggers')
+	CREATE VIEW m.source AS SELECT id, g, m.evil(r) AS r, n, score, at + m.evil(0) * interval '1s' AS at FROM m.base;), undef, 'mallory has a view with a function of hers');
+foreach my $how ('refresh', 'triggers', 'watermark')
 {
-	my @calls = (
-		attach => q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 's'), 't'));
+	my $mode = $how eq 'watermark' ? q('refresh', watermark => 'at') : "'$how'";
 	works('mallory', 'helped', q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 's')), 't', "$how: mallory attaches");
 	my $call = sub {
 		my ($sql, $name) = @_;
@@ -541,17 +540,20 @@ foreach my $how ('refresh', 'triggers')
 		push @noise, $err;
 	};
 	$call->(q(BEGIN; SELECT stepadv.detach('m.source'::regclass); SELECT count(*) FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 's'); ROLLBACK));
-	$call->(qq(SELECT stepadv.maintain('m.source'::regclass, mode => '$how')));
+	$call->(qq(SELECT stepadv.maintain('m.source'::regclass, mode => $mode)));
 	# She changes what is hers.
 	as('mallory', 'helped', $_) foreach
 		'CREATE TRIGGER evil AFTER DELETE ON m.s_changed FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger()',
-		'CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON m.s_folded FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger()',
+		(map { "CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON m.s_$_ FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger()" } qw(folded attachment)),
 		q(CREATE FUNCTION m.calm(g text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN m.evil(g); END'),
 		'CREATE OR REPLACE VIEW m.s_fresh AS SELECT m.calm(f.g) AS g, f.rollouts FROM (SELECT g, stepadv.rollout_agg(id, r::bigint, n, 0::bigint, 0::bigint, score) AS rollouts FROM m.source GROUP BY g) f',
 		"DO \$do\$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'm'::regnamespace AND prosecdef LOOP EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', f); END LOOP; END \$do\$",
 		"UPDATE m.base SET score = score + 1 WHERE id = 1";
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass, full => true)));
+	# A group that cannot be folded is looked for.
+	as('mallory', 'helped', $_) foreach 'CREATE OR REPLACE VIEW m.s_fresh AS SELECT m.calm(g) AS g, stepadv.rollout_agg(id, 1, 1, 0::bigint, 0::bigint, score) AS rollouts FROM m.source GROUP BY g', 'UPDATE m.base SET score = score + 1, at = now() WHERE id = 1';
+	$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
 	$call->(q(SELECT * FROM stepadv.check_maintained('m.source'::regclass)));
 	$call->(q(SELECT stepadv.create_pool('m.source'::regclass)));
 	$call->("SELECT * FROM stepadv.$_") foreach q(compare_versions('m.source', '0', '1', division => 'policy_version')), q(version_difference('m.source', '0', '1')), q(choose_state('m.source', candidates => '{"r": "m.evil(r)"}'));
