@@ -637,6 +637,8 @@ works('mallory', 'crowded', q(CREATE VIEW m.fresh AS SELECT g, NULL::stepadv.rol
 works('admin', 'crowded', q(SET statement_timeout = '90s'; SELECT count(*), count(*) FILTER (WHERE problem IS NULL), string_agg(problem, '; ') FILTER (WHERE problem LIKE '%not known whether%') FROM stepadv.maintained()),
 	'1502|2|it is not known whether groups are stale: stack depth limit exceeded', 'admin lists them');
 works('alice', 'crowded', 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO mallory', undef, 'alice lets mallory read');
+# Not ten seconds each.
+works('admin', 'crowded', join('; ', map { "ALTER FUNCTION stepadv_internal.$_(regclass, boolean) SET lock_timeout = '1s'" } 'end_kept', 'end_attachment'), undef, 'all are impatient');
 works('mallory', 'crowded', 'CREATE VIEW public.over_rtmc AS SELECT * FROM public.a_rtmc', undef, 'she does');
 refused('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass)), qr/something depends on it.*view (public\.)?over_rtmc depends on view (public\.)?a_rtmc.*cascade => true/s, 'a view of mallory\'s over one of alice\'s');
 mallory_stays('crowded', q(BEGIN; LOCK TABLE public.over_rtmc IN ACCESS SHARE MODE;));
