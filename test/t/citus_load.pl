@@ -70,11 +70,11 @@ sub same
 	return $said;
 }
 my $first = write_file('first.jsonl', lines(0, 79));
-like(same('a file', $first), qr/^0\nadded: 80 rollouts?, 400 steps?\n/s, 'a file is loaded');
+like(same('a file', $first), qr/^0\n1 file, 0 left out\nadded: 80 rollouts, 400 steps\n/, 'a file is loaded');
 is(ask('SELECT count(DISTINCT step_id) FROM rl.steps'), '400', 'steps have numbers');
 is(ask("SELECT count(*) FROM rl.steps WHERE length(observation) > 4000"), '40', 'long texts arrive');
-like(same('the same again', $first), qr/^0\nadded: 0 rollouts?, 0 steps?\n.*, 400 steps?\n/s, 'what is there is not loaded again');
-like(same('a file with some of it', write_file('more.jsonl', lines(70, 99))), qr/^0\nadded: 20 rollouts?, 100 steps?\n.*, 50 steps?\n/s, 'what is new is');
+like(same('the same again', $first), qr/^0\n.*\nadded: 0 rollouts, 0 steps\nknown already: .*, 400 steps\n/, 'what is there is not loaded again');
+like(same('a file with some of it', write_file('more.jsonl', lines(70, 99))), qr/^0\n.*\nadded: 20 rollouts, 100 steps\nknown already: .*, 50 steps\n/, 'what is new is');
 # A rollout in pieces, the first step last.
 my @piece = lines(100, 100);
 like(same('the end of a rollout', write_file('end.jsonl', @piece[3, 4])), qr/, 2 steps?\n/, 'a rollout comes in pieces');
@@ -83,16 +83,16 @@ like(same('pieces apart', write_file('apart.jsonl', @piece[0, 1], lines(101, 101
 like(same('new ones apart', write_file('apart_new.jsonl', (lines(102, 102))[0, 1], lines(103, 103), (lines(102, 102))[2 .. 4])), qr/added: 2 rollouts?, 10 steps?\n/s, 'new ones too');
 # What contradicts.
 my $contradiction = write_file('contradiction.jsonl', lines(104, 104), lines(5, 5, action => 'something else'));
-like(same('a contradiction', $contradiction), qr/^1\n1 file, 1 left out\n.*contradiction\.jsonl: line 6: step 0 of rollout o5 of group r, v1, t0 is not what the table has.*--update replaces/s, 'a contradiction is told');
+like(same('a contradiction', $contradiction), qr/^1\n1 file, 1 left out\n.*contradiction\.jsonl: line 10: step 0 of rollout o5 of group r, v1, t0 differs from what was loaded before.*--update/s, 'a contradiction is told');
 is(ask("SELECT count(*) FROM rl.rollouts WHERE rollout_id = 'o104'"), '0', 'and nothing of its file is loaded');
-like(same('with -k', '-k', $contradiction), qr/^1\nadded: 1 rollouts?/s, 'or all but it');
-like(same('another outcome', '-k', write_file('outcome.jsonl', lines(6, 6, outcome => 0.125))), qr/^1\n.*rollouts_updated +1\n.*more than one outcome/s, 'an outcome is changed');
+like(same('with -k', '-k', $contradiction), qr/^1\n1 file, 0 left out\nadded: 1 rollout, 5 steps\n/, 'or all but it');
+like(same('another outcome', '--update', write_file('outcome.jsonl', lines(6, 6, outcome => 0.125))), qr/^0\n.*\nadded: 0 rollouts, 0 steps\nchanged: 1 rollout, 0 steps\n/, 'an outcome is changed');
 is(ask("SELECT outcome FROM rl.rollouts WHERE rollout_id = 'o6'"), '0.125', 'in its shard');
 like(same('no JSON', write_file('broken.jsonl', lines(200, 200), '{"no')), qr/^1\n.*line 6/s, 'a broken file is left out');
 # Documents.
 my $chat = write_file('chat.json', '[' . join(', ', map { qq({"task_id": $_, "trial": 0, "reward": 1, "traj": [{"role": "user", "content": "hello $_"}, {"role": "assistant", "content": "hi $_"}, {"role": "user", "content": "bye"}, {"role": "assistant", "content": "so long"}]}) } 1 .. 10) . ']');
-like(same('conversations', '-v', 'v9', $chat), qr/^0\nadded: 10 rollouts?, 20 steps?\n/s, 'documents are loaded');
-like(same('conversations again', '-v', 'v9', $chat), qr/^0\n.*rollouts_repeated +10\n.*steps_repeated +20\n/s, 'and known again');
+like(same('conversations', '-v', 'v9', $chat), qr/^0\n.*\nadded: 10 rollouts, 20 steps\n/, 'documents are loaded');
+like(same('conversations again', '-v', 'v9', $chat), qr/^0\n.*\nadded: 0 rollouts, 0 steps\nknown already: 10 rollouts, 20 steps\n/, 'and known again');
 
 # Any node takes a file, and several at once; what two of them want to load is there once.
 my @several = map { write_file("several_$_.jsonl", lines(300 + 40 * $_, 339 + 40 * $_)) } 0 .. 3;
@@ -100,7 +100,7 @@ my ($out, $err) = ('', '');
 my @loads = map { my $from = $_; IPC::Run::start([ @program, '-J', '2', '-d', $from->connstr('postgres'), '-s', 'rl', $from == $workers[0] ? reverse @several : @several ], '>', \$out, '2>', \$err) } @workers;
 IPC::Run::finish($_) foreach @loads;
 unlike($err, qr/ERROR:  (?!canceling the transaction since it was involved in a distributed deadlock)/, 'of two that load the same at once one may be told so, and no more') or diag($err);
-like(import_files($workers[1], @several), qr/^0\n.*steps_(?:added|repeated)/s, 'again, then');
+like(import_files($workers[1], @several), qr/^0\n4 files, 0 left out\n/, 'again, then');
 import_files($alone, @several);
 is(ask($rows), $alone->safe_psql('postgres', $rows), 'and everything is there once');
 is(ask('SELECT count(*) - count(DISTINCT step_id) FROM rl.steps'), '0', 'numbers from several nodes are different');

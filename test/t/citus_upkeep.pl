@@ -74,14 +74,14 @@ foreach my $how (qw(triggers refresh))
 		my (undef, undef, $err) = $coordinator->psql('alone', $write);
 		like($err, qr/ERROR:  groups of a distributed table cannot be kept by triggers\n.*HINT:  Call unmaintain/s, "$how, shards on the coordinator: $write");
 	}
-	like($there->("SELECT problem FROM stepadv.check_maintained('later') WHERE \"group\" IS NULL; SELECT problem FROM stepadv.maintained()"), qr/^(changes of public\.later are not seen: it is a distributed table\n?){2}$/, 'check_maintained and maintained say it');
+	like($there->("SELECT problem FROM stepadv.check_maintained('later') WHERE group_key IS NULL; SELECT problem FROM stepadv.maintained()"), qr/^(changes of public\.later are not seen: it is a distributed table\n?){2}$/, 'check_maintained and maintained say it');
 	is($there->("SELECT stepadv.unmaintain('later'); INSERT INTO later VALUES (100, 'new', 1, 1, 1); SELECT count(*) FROM later_groups"), "1\n7", 'unmaintain ends it');
 	CitusCluster::drop_database('alone', $coordinator);
 }
 # Kept without triggers, and distributed then.
 ask(($steps =~ s/%1\$s/later/gr) . ($attach =~ s/%1\$s/later/r) . "SELECT stepadv.maintain('later', mode => 'refresh', watermark => 'at'); SELECT create_distributed_table('later', 'task', shard_count => 4)");
 like(refused("SELECT stepadv.refresh('later')"), qr/cannot maintain groups of public\.later: it is a distributed table\nHINT:/, 'distributed since');
-like(ask("SELECT problem FROM stepadv.check_maintained('later') WHERE \"group\" IS NULL; SELECT problem FROM stepadv.maintained() WHERE prefix = 'later'"), qr/^(groups of public\.later can no longer be refreshed: it is a distributed table\n?){2}$/, 'check_maintained and maintained say it');
+like(ask("SELECT problem FROM stepadv.check_maintained('later') WHERE group_key IS NULL; SELECT problem FROM stepadv.maintained() WHERE prefix = 'later'"), qr/^(groups of public\.later can no longer be refreshed: it is a distributed table\n?){2}$/, 'check_maintained and maintained say it');
 is(ask("SELECT stepadv.unmaintain('later'); INSERT INTO later VALUES (100, 'new', 1, 1, 1); SELECT count(*) FROM later_groups"), "1\n7", 'unmaintain ends it');
 
 $_->stop foreach reverse $coordinator, @workers;

@@ -96,7 +96,9 @@ class Tables:
             o=sql.SQL(", ").join(sql.SQL('t.{} COLLATE "C"').format(key) for key in keys),
             same=sql.SQL(" AND ").join(sql.SQL("x.{0} = t.{0}").format(key) for key in keys),
         )
-        return self.connection.execute(statement, given or None)
+        # Citus plans some of these statements only with the values in their text.
+        cursor = psycopg.ClientCursor(self.connection) if given else self.connection.cursor()
+        return cursor.execute(statement, given or None)
 
     def copy(self, target: sql.Composable, columns: Sequence[str], lines: list[str]) -> None:
         data = "\n".join([*lines, ""]).encode()
@@ -158,7 +160,7 @@ class Tables:
         must not become other rollouts."""
         if self.sources is None:
             self.sources = {}
-            has_long = """SELECT EXISTS (SELECT FROM {r} x
+            has_long = """SELECT EXISTS (SELECT 1 FROM {r} x
                 WHERE x.rollout_id LIKE '%/%--%' OR x.rollout_id LIKE '% / %/%')"""
             # Metadata may be long: they are looked at once, and only if there are such names.
             if "/./" in source or self.execute(has_long).fetchone() == (True,):
