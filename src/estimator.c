@@ -270,6 +270,14 @@ find_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, Estimates *e
  * ----------
  */
 
+/* Numbers 1 and 0 become booleans in place. */
+static void
+make_boolean(int32 *numbers, uint32 n)
+{
+	for (uint32 i = 0; i < n; i++)
+		((bool *) numbers)[i] = numbers[i] != 0;
+}
+
 /* A row per call. */
 Datum
 estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
@@ -310,6 +318,8 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	results[2].values = calls->step_no;
 	for (int c = 0; c < estimator->n_columns; c++)
 	{
+		if (estimator->columns[c].type == COLUMN_BOOL)
+			make_boolean(estimates.columns[c].count, calls->n_steps);
 		results[FIRST_ESTIMATE + c].values = estimates.columns[c].number;
 		results[FIRST_ESTIMATE + c].nulls = nulls;
 	}

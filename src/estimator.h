@@ -51,7 +51,7 @@ typedef struct EstimateColumnType
 typedef union EstimateColumn
 {
 	double	   *number;			/* COLUMN_FLOAT8; NaN is NULL */
-	int32	   *count;			/* COLUMN_INT4 */
+	int32	   *count;			/* COLUMN_INT4; COLUMN_BOOL: 1 or 0 */
 } EstimateColumn;
 
 typedef void (*EstimateFunction) (const GroupColumns *group, const RolloutFacts *facts,

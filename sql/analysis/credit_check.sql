@@ -16,11 +16,11 @@ COMMENT ON FUNCTION stepadv_internal.left_out(stepadv.rollout_group, integer, in
 'where there are fewer than two; of more than max_rollouts so many, by a hash of rollout_id and seed, the same '
 'on every machine';
 
-CREATE FUNCTION stepadv_internal.shuffle_outcomes(rollouts stepadv.rollout_group, shuffle integer, seed bigint)
+CREATE FUNCTION stepadv_internal.shuffle_outcomes(rollouts stepadv.rollout_group, shuffle integer, seed integer)
 RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_shuffle_outcomes';
-COMMENT ON FUNCTION stepadv_internal.shuffle_outcomes(stepadv.rollout_group, integer, bigint) IS
+COMMENT ON FUNCTION stepadv_internal.shuffle_outcomes(stepadv.rollout_group, integer, integer) IS
 'part of credit_check: the group with outcomes dealt out anew among the rollouts of a policy, each with the last '
 'step; of several policies less the mean of each; 0: every rollout has its own';
 
@@ -107,7 +107,7 @@ BEGIN
 		' CROSS JOIN pg_catalog.generate_series(0, $2) z(shuffle)'
 		' CROSS JOIN stepadv_internal.left_out($1[pg_catalog.array_lower($1, 1)], $4, $3) l'
 		' LEFT JOIN LATERAL %s(stepadv.without_rollout('
-		'stepadv_internal.shuffle_outcomes(c.rollouts, z.shuffle, $3::bigint), l.rollout_id)%s) u ON true',
+		'stepadv_internal.shuffle_outcomes(c.rollouts, z.shuffle, $3), l.rollout_id)%s) u ON true',
 		call, stepadv_internal.arguments(checked.function, coalesce(credit_sums.parameters, '{}')))
 	INTO sums USING credit_sums.candidates, credit_sums.shuffles, credit_sums.seed, credit_sums.max_rollouts;
 	RETURN sums;
@@ -126,17 +126,17 @@ COMMENT ON FUNCTION stepadv.credit_sums(stepadv.rollout_group[], text, jsonb, in
 'than two rollouts are judged';
 
 CREATE FUNCTION stepadv.credit_check(sums float8[])
-RETURNS TABLE (candidate bigint, groups bigint, steps bigint, coverage float8, score float8, error float8,
-	by_chance float8, p float8, groups_needed bigint, is_best boolean)
+RETURNS TABLE (candidate bigint, n_groups bigint, n_steps bigint, coverage float8, score float8, error float8,
+	by_chance float8, p_value float8, n_groups_needed bigint, is_best boolean)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 5 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_credit_check';
 COMMENT ON FUNCTION stepadv.credit_check(float8[]) IS
 'from array_agg(credit_sums(…)), a row per candidate: score, the correlation of predicted with actual step credit, '
-'minus that by chance; error, over groups; p, that the best of them scores so by chance; groups_needed, for two '
-'errors; is_best, within one paired error of the best';
+'minus that by chance; error, over groups; p_value, that the best of them scores so by chance; n_groups_needed, for '
+'two errors; is_best, within one paired error of the best';
 
 -- The plain sentence: of all candidates, then of this one.
-CREATE FUNCTION stepadv_internal.credit_finding(groups bigint, best_p float8, groups_needed bigint, is_best boolean,
+CREATE FUNCTION stepadv_internal.credit_finding(groups bigint, best_p float8, n_groups_needed bigint, is_best boolean,
 	name text, hidden_p float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -150,11 +150,11 @@ AS $$
 		ELSE format('no step-level credit can be shown in these %s groups (p %s%s); rollout-level advantages are as '
 			'good',
 			groups, ltrim(round(best_p::numeric, 2)::text, '0'),
-			'; about ' || groups_needed || ' groups would be needed') END
+			'; about ' || n_groups_needed || ' groups would be needed') END
 		|| CASE WHEN best_p <= 0.05 AND hidden_p < 0.01 THEN format('; but the state hides something (state_check, '
 			'p %s): rather history_td, hgpo or gigpo', CASE WHEN hidden_p < 0.0001 THEN '< .0001'
 			ELSE ltrim(round(hidden_p::numeric, 4)::text, '0') END) ELSE '' END
 $$;
 COMMENT ON FUNCTION stepadv_internal.credit_finding(bigint, float8, bigint, boolean, text, float8) IS
-'part of credit_check: what a row says in words, with the least p and groups_needed of all rows; hidden_p: of '
+'part of credit_check: what a row says in words, with the least p_value and n_groups_needed of all rows; hidden_p: of '
 'state_check, for a method that trusts the state';

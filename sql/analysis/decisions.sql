@@ -6,14 +6,14 @@ CREATE FUNCTION stepadv.decision_points(rollouts stepadv.rollout_group, method t
 	gamma float8 DEFAULT 1,
 	prior float8 DEFAULT NULL, baseline float8 DEFAULT NULL, prior_mean text DEFAULT 'success_rate',
 	success_above float8 DEFAULT 0)
-RETURNS TABLE (state bigint, visits integer, rollouts integer, actions integer, entropy float8, best_q float8,
+RETURNS TABLE (state bigint, n_visits integer, n_rollouts integer, n_actions integer, entropy float8, best_q float8,
 	worst_q float8,
-			   gap float8, gap_error float8, best_visits integer, worst_visits integer, step_id bigint,
+			   gap float8, gap_error float8, n_best_visits integer, n_worst_visits integer, step_id bigint,
 			best_step_id bigint, worst_step_id bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2500 ROWS 50 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_decision_points';
 COMMENT ON FUNCTION stepadv.decision_points(stepadv.rollout_group, text, float8, float8, float8, text, float8) IS
-'a row per state in which a judged rollout took a step: visits, rollouts, number of actions, entropy of the choice, '
+'a row per state in which a judged rollout took a step: n_visits, n_rollouts, n_actions, entropy of the choice, '
 'best_q and worst_q (by method, ''batch_td'' or ''rtmc''), gap and gap_error, and a step_id of the state and of both '
 'actions; if many actions were tried once, the gap is too large';
 

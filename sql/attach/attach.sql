@@ -159,7 +159,7 @@ BEGIN
 		-- What is attached to choose by is undone with its subtransaction.
 		BEGIN
 			PERFORM stepadv_internal.make_attachment(g, schema, prefix);
-			SELECT c.state, c.finding, min(c.p) OVER () AS p,
+			SELECT c.state, c.finding, min(c.p_value) OVER () AS p,
 				string_agg(c.state, ', ') FILTER (WHERE c.is_best) OVER () AS best INTO chosen
 			FROM stepadv_internal.choose_state(source, CASE WHEN g.roles ?& '{state,tool}' AND g.steps = source
 				AND g.columns IS NULL THEN jsonb_build_object('observation', quote_ident(g.roles ->> 'state'))

@@ -37,9 +37,8 @@ COMMENT ON FUNCTION stepadv_internal.candidate_values(stepadv_internal.attached,
 -- Expressions of the caller's are computed with the caller's own rights.
 CREATE FUNCTION stepadv_internal.choose_state(source regclass, candidates jsonb, policy text, method text,
 	max_groups integer, prefix text)
-RETURNS TABLE (state text, groups bigint, steps bigint, coverage float8, score float8, error float8, by_chance float8,
-	p float8, groups_needed bigint,
-	is_best boolean, finding text)
+RETURNS TABLE (state text, n_groups bigint, n_steps bigint, coverage float8, score float8, error float8,
+	by_chance float8, p_value float8, n_groups_needed bigint, is_best boolean, finding text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -109,10 +108,10 @@ BEGIN
 		|| format('%s GROUP BY %s ORDER BY hash LIMIT $2) g%s) y WHERE y.sums IS NOT NULL',
 			stepadv_internal.rollout_filter(a), keys, joins)
 	INTO sums, hidden USING choose_state.method, choose_state.max_groups;
-	RETURN QUERY SELECT n.name, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed,
-		c.is_best,
-		stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), min(c.groups_needed) OVER (), c.is_best, n.name,
-			hidden[n.i])
+	RETURN QUERY SELECT n.name, c.n_groups, c.n_steps, c.coverage, c.score, c.error, c.by_chance, c.p_value,
+		c.n_groups_needed, c.is_best,
+		stepadv_internal.credit_finding(c.n_groups, min(c.p_value) OVER (), min(c.n_groups_needed) OVER (), c.is_best,
+			n.name, hidden[n.i])
 	FROM stepadv.credit_check(sums) c JOIN unnest(names) WITH ORDINALITY n(name, i) ON n.i = c.candidate
 		ORDER BY c.score DESC NULLS LAST, n.i;
 END
@@ -123,9 +122,8 @@ COMMENT ON FUNCTION stepadv_internal.choose_state(regclass, jsonb, text, text, i
 CREATE FUNCTION stepadv.choose_state(source regclass, candidates jsonb DEFAULT '{}', policy text DEFAULT NULL,
 	method text DEFAULT 'batch_td',
 	max_groups integer DEFAULT 100, prefix text DEFAULT NULL)
-RETURNS TABLE (state text, groups bigint, steps bigint, coverage float8, score float8, error float8, by_chance float8,
-	p float8, groups_needed bigint,
-	is_best boolean, finding text)
+RETURNS TABLE (state text, n_groups bigint, n_steps bigint, coverage float8, score float8, error float8,
+	by_chance float8, p_value float8, n_groups_needed bigint, is_best boolean, finding text)
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.choose_state(regclass, jsonb, text, text, integer, text) IS

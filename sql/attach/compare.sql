@@ -1,13 +1,12 @@
 -- Methods side by side: _compare, _quadrants, _disagreements.
 
 CREATE FUNCTION stepadv.outcomes(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
-RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, success integer, return float8)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, success boolean, return float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_outcomes';
 COMMENT ON FUNCTION stepadv.outcomes(stepadv.rollout_group, float8) IS
-'the outcome of the rollout of each step: success as 1 or 0 (as given, or else whether the undiscounted return '
-'exceeds success_above) and the return; both NULL for rollouts that are not judged; error if success_above is not '
-'finite';
+'the outcome of the rollout of each step: success (as given, or else whether the undiscounted return exceeds '
+'success_above) and the return; both NULL for rollouts that are not judged; error if success_above is not finite';
 
 -- Options of such a view: an object under its name with only these in it.
 CREATE FUNCTION stepadv_internal.view_options(a stepadv_internal.attached, suffix text) RETURNS jsonb
@@ -202,8 +201,8 @@ CREATE FUNCTION stepadv_internal.compare_query(a stepadv_internal.attached, made
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 '
-		'AS success, %s FROM %s) a%s',
+	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, '
+		'f.success, %s FROM %s) a%s',
 		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text, ', '::text), s.estimates, b.joins)
 	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text,
 		'{rollout_id,step_no,step_id,success}' || s.methods, '{}'::jsonb, '{}'::text[],
@@ -327,7 +326,7 @@ BEGIN
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s%3$s CROSS JOIN LATERAL (
-			SELECT %4$s q.method_a, q.method_b, q.success = 1 AS success, q.quadrant, q.n_steps,
+			SELECT %4$s q.method_a, q.method_b, q.success, q.quadrant, q.n_steps,
 				CASE WHEN q.quadrant IS NOT NULL THEN q.n_steps / (sum(q.n_steps) FILTER (WHERE q.quadrant IS NOT NULL)
 					OVER (PARTITION BY %4$s q.method_a, q.method_b, q.success))::float8 END AS share
 			FROM (
@@ -378,7 +377,7 @@ BEGIN
 				opposite_sign}'::text[], coalesce(run.expressions, '{}'), coalesce(run.aliases, '{}'), '{}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
-			SELECT c.rollout_id, c.step_no, c.step_id, c.success = 1 AS success, p.method_a, p.method_b, s.advantage_a,
+			SELECT c.rollout_id, c.step_no, c.step_id, c.success, p.method_a, p.method_b, s.advantage_a,
 				s.advantage_b, s.scaled_a, s.scaled_b,
 				s.scaled_a - s.scaled_b AS difference, s.scaled_a > 0 AND s.scaled_b < 0 OR s.scaled_a < 0
 					AND s.scaled_b > 0 AS opposite_sign

@@ -38,7 +38,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT min(y.p * y.n)
-	FROM (SELECT count(*) OVER () AS n, (SELECT min(c.p) FROM stepadv.state_check(x.groups) c) AS p
+	FROM (SELECT count(*) OVER () AS n, (SELECT min(c.p_value) FROM stepadv.state_check(x.groups) c) AS p
 		FROM (SELECT (array_agg(g.g))[1:64] AS groups FROM unnest(groups, tasks) g(g, task) GROUP BY g.task
 			HAVING count(*) >= 16) x) y
 $$;
@@ -54,9 +54,10 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 	SELECT format($view$
-		SELECT n.method, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed, c.is_best,
-			stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), min(c.groups_needed) OVER (), c.is_best,
-				n.method, CASE WHEN n.trusts_state THEN s.hidden_p END) AS finding
+		SELECT n.method, c.n_groups, c.n_steps, c.coverage, c.score, c.error, c.by_chance, c.p_value,
+			c.n_groups_needed, c.is_best,
+			stepadv_internal.credit_finding(c.n_groups, min(c.p_value) OVER (), min(c.n_groups_needed) OVER (),
+				c.is_best, n.method, CASE WHEN n.trusts_state THEN s.hidden_p END) AS finding
 		FROM (SELECT array_agg(x.sums ORDER BY x.hash) AS sums, %9$s AS hidden_p
 			FROM (SELECT ARRAY[%1$s] AS sums, %2$s AS hash%10$s
 				FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s) x) s
@@ -98,7 +99,7 @@ AS $query$
 					(l.u).rollout_id, (l.u).step_no, (l.u).advantage) AS sums
 				FROM (
 					SELECT l.rollout_id, l.shuffle, %3$s(stepadv.without_rollout(stepadv_internal.shuffle_outcomes(%2$s,
-						l.shuffle, %6$s::bigint), l.rollout_id)%7$s AS u, pg_catalog.generate_series(1, 1) AS at_least
+						l.shuffle, %6$s), l.rollout_id)%7$s AS u, pg_catalog.generate_series(1, 1) AS at_least
 					FROM (SELECT l.rollout_id, pg_catalog.generate_series(0, %4$s) AS shuffle
 						FROM stepadv_internal.left_out(%2$s, %5$s, %6$s) l) l) l) m%1$s$join$,
 			c.number, c.argument, f.name, p.shuffles, p.max_rollouts, p.seed,

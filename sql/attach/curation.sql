@@ -607,8 +607,8 @@ COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer
 'larger |advantage| wins, then the first step; reason: why a step was kept';
 
 CREATE FUNCTION stepadv_internal.explain_selection(advantages regclass, settings jsonb)
-RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
-	positive bigint, negative bigint, rollouts bigint, groups bigint)
+RETURNS TABLE (rule_no integer, rule text, setting text, n_before bigint, n_removed bigint, n_kept bigint,
+	n_positive bigint, n_negative bigint, n_rollouts bigint, n_groups bigint)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -662,8 +662,8 @@ CREATE FUNCTION stepadv.explain_selection(advantages regclass,
 	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL,
 		min_confidence float8 DEFAULT NULL,
 	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
-RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
-	positive bigint, negative bigint, rollouts bigint, groups bigint)
+RETURNS TABLE (rule_no integer, rule text, setting text, n_before bigint, n_removed bigint, n_kept bigint,
+	n_positive bigint, n_negative bigint, n_rollouts bigint, n_groups bigint)
 LANGUAGE c STABLE ROWS 10 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer,
 	integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS

@@ -95,7 +95,7 @@ DECLARE
 BEGIN
 	others := stepadv_internal.steps_beside(a, '{best,worst}'::text[], false);
 	beside := stepadv_internal.beside(a, 'edge'::text,
-		'{state,visits,rollouts,actions,entropy,best_q,worst_q,gap,gap_error,best_visits,worst_visits,step_id,
+		'{state,n_visits,n_rollouts,n_actions,entropy,best_q,worst_q,gap,gap_error,n_best_visits,n_worst_visits,step_id,
 			best_step_id,worst_step_id}'::text[] || others.actions,
 		others.made, '{}'::text[], '{}'::text[]);
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL stepadv.decision_points(g.%I%s) a%s%s', beside.items,

@@ -4,7 +4,7 @@
 
 -- A step as it is parsed, and what it says of its rollout.
 CREATE TYPE stepadv_internal.parsed_step AS (
-	problem text, nul_replaced integer,
+	problem text, n_nul_replaced integer,
 	group_id text, rollout_id text, step_no integer, turn integer,
 	observation text, next_observation text, action text, tool text, args jsonb, ok boolean,
 	reward float8, turn_reward float8, value float8, cost float8,
@@ -137,7 +137,7 @@ DECLARE
 	parts text;
 	j jsonb;
 	step stepadv_internal.parsed_step;
-	nul_replaced integer := 0;
+	n_nul_replaced integer := 0;
 	problem text;
 	detail text;
 BEGIN
@@ -146,13 +146,13 @@ BEGIN
 		-- are looked for.
 		IF position('\u0000' IN line) > 0 AND position(pair IN line) = 0 THEN
 			parts := replace(line, '\\', pair);
-			nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
+			n_nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
 			line := replace(replace(parts, '\u0000', '\ufffd'), pair, '\\');
 		END IF;
 		j := line::jsonb;
 		SELECT s.* INTO step FROM stepadv_internal.step_of_json(j) s;
 		IF FOUND THEN
-			step.nul_replaced := nul_replaced;
+			step.n_nul_replaced := n_nul_replaced;
 			RETURN step;
 		END IF;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
@@ -161,13 +161,13 @@ BEGIN
 			WHEN detail <> '' THEN format('%s (%s)', problem, detail) ELSE problem END, 300);
 	END;
 	step.problem := stepadv_internal.problem_of_line(j, problem);
-	step.nul_replaced := nul_replaced;
+	step.n_nul_replaced := n_nul_replaced;
 	RETURN step;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.parse_rollout_line(text) IS
 'one line of JSON Lines as the columns of rollouts and steps (keys: docs/tables.md); problem is NULL or says why the '
-'line cannot be used; U+0000 becomes U+FFFD and is counted in nul_replaced';
+'line cannot be used; U+0000 becomes U+FFFD and is counted in n_nul_replaced';
 
 -- ----------
 -- The tables
@@ -230,7 +230,7 @@ COMMENT ON FUNCTION stepadv_internal.load_key(text, text, text, text) IS
 
 -- Lines as steps, with the group they belong to: k1, k2, …, all of these in one, and to be read.
 CREATE FUNCTION stepadv_internal.load_parse(schema text, keys text[], lines regclass, run_id text, policy_version text,
-	OUT lines_read bigint, OUT empty_lines bigint, OUT nul_replaced bigint)
+	OUT n_lines bigint, OUT n_empty_lines bigint, OUT n_nul_replaced bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -253,19 +253,19 @@ BEGIN
 			FROM unnest(expressions) WITH ORDINALITY e(e, i)));
 	EXECUTE format($q$SELECT count(*), count(*) - count(*) FILTER (WHERE btrim(l.line, E' \t\r\n\ufeff') <> '')
 		FROM %s l$q$, name)
-		INTO lines_read, empty_lines;
-	load_parse.nul_replaced := 0;
+		INTO n_lines, n_empty_lines;
+	load_parse.n_nul_replaced := 0;
 	-- All lines at once; where one of them is bad or holds U+0000, one by one.
 	BEGIN
 		EXECUTE format($q$INSERT INTO pg_temp.stepadv_parsed SELECT l.n, s.* FROM (%s) l,
 			LATERAL stepadv_internal.step_of_json(ltrim(l.line, E'\ufeff')::jsonb) s$q$, filled);
-		IF (SELECT count(*) FROM pg_temp.stepadv_parsed) < lines_read - empty_lines THEN
+		IF (SELECT count(*) FROM pg_temp.stepadv_parsed) < n_lines - n_empty_lines THEN
 			RAISE data_exception;
 		END IF;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 		EXECUTE format($q$INSERT INTO pg_temp.stepadv_parsed SELECT l.n, s.* FROM (%s) l,
 			LATERAL stepadv_internal.parse_rollout_line(ltrim(l.line, E'\ufeff')) s$q$, filled);
-		load_parse.nul_replaced := (SELECT coalesce(sum(p.nul_replaced), 0) FROM pg_temp.stepadv_parsed p
+		load_parse.n_nul_replaced := (SELECT coalesce(sum(p.n_nul_replaced), 0) FROM pg_temp.stepadv_parsed p
 			WHERE p.problem IS NULL);
 	END;
 	EXECUTE format($q$UPDATE pg_temp.stepadv_parsed p SET problem = CASE %s END || ' must be given'
@@ -285,7 +285,7 @@ COMMENT ON FUNCTION stepadv_internal.load_parse(text, text[], regclass, text, te
 
 -- What is noted is told in the end.
 -- A step that comes twice: word for word the same, or contradicting.
-CREATE FUNCTION stepadv_internal.load_drop_repeated(keys text[], OUT steps_repeated bigint)
+CREATE FUNCTION stepadv_internal.load_drop_repeated(keys text[], OUT n_steps_repeated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -303,7 +303,7 @@ BEGIN
 	FROM pg_temp.stepadv_repeated r JOIN pg_temp.stepadv_parsed p ON p.n = r.n
 	WHERE r.content <> r.first_content;
 	DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_repeated r WHERE p.n = r.n;
-	steps_repeated := (SELECT count(*) FROM pg_temp.stepadv_repeated r WHERE r.content = r.first_content);
+	n_steps_repeated := (SELECT count(*) FROM pg_temp.stepadv_repeated r WHERE r.content = r.first_content);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_drop_repeated(text[]) IS
@@ -356,7 +356,7 @@ COMMENT ON FUNCTION stepadv_internal.load_gather(text[], text, text, bigint) IS
 -- In one order, so that two loads with the same rollouts wait for each other, and never
 -- both; what another has written by then is there for what follows.
 CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, keys text[], others text[], replace boolean,
-	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint)
+	OUT n_groups bigint, OUT n_rollouts_added bigint, OUT n_rollouts_updated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -382,7 +382,7 @@ DECLARE
 		OR p.success IS NOT NULL AND p.success IS DISTINCT FROM p.known_success)$c$;
 BEGIN
 	-- (What Citus says of an INSERT counts what it did nothing on, too.)
-	SELECT count(*) INTO rollouts_added
+	SELECT count(*) INTO n_rollouts_added
 	FROM stepadv_internal.run(rollouts, format(statement, 'true', 'DO NOTHING')) x(one integer);
 	ALTER TABLE pg_temp.stepadv_rollouts ADD known_outcome float8, ADD known_success boolean;
 	UPDATE pg_temp.stepadv_rollouts p SET known_outcome = k.outcome, known_success = k.success
@@ -402,9 +402,9 @@ BEGIN
 	WHERE d.differs <> '';
 	EXECUTE format('SELECT count(DISTINCT (%s)), count(*) FILTER (WHERE %s) FROM pg_temp.stepadv_rollouts p',
 		stepadv_internal.list(keys, 'p.k%2$s'::text, ', '::text), says_more)
-		INTO load_write_rollouts.groups, rollouts_updated;
+		INTO n_groups, n_rollouts_updated;
 	-- A reload that says nothing new must not write.
-	IF rollouts_updated > 0 THEN
+	IF n_rollouts_updated > 0 THEN
 		PERFORM FROM stepadv_internal.run(rollouts, format(statement, says_more,
 			'DO UPDATE SET outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, '
 			'r.success)')) x(one integer);
@@ -416,7 +416,7 @@ COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text, text[], text[], b
 
 -- A step that the table has already, compared by what the user gave: hashes may have
 -- been changed since.  With replace, one that says something else makes room.
-CREATE FUNCTION stepadv_internal.load_drop_known(schema text, keys text[], replace boolean, OUT steps_repeated bigint)
+CREATE FUNCTION stepadv_internal.load_drop_known(schema text, keys text[], replace boolean, OUT n_steps_repeated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -433,7 +433,7 @@ BEGIN
 			(s.turn, s.observation, s.action, s.tool, s.args, s.ok, s.reward) AS same
 		FROM named p JOIN %s s ON %s AND s.step_no = p.step_no$q$, steps, same_rollout)) k(n bigint, same boolean);
 	GRANT SELECT ON pg_temp.stepadv_known TO PUBLIC;
-	steps_repeated := (SELECT count(*) FROM pg_temp.stepadv_known k WHERE k.same);
+	n_steps_repeated := (SELECT count(*) FROM pg_temp.stepadv_known k WHERE k.same);
 	IF load_drop_known.replace THEN
 		PERFORM FROM stepadv_internal.run(steps, format($q$DELETE FROM %s s USING pg_temp.stepadv_parsed p
 			JOIN pg_temp.stepadv_known k ON k.n = p.n AND NOT k.same
@@ -453,7 +453,7 @@ COMMENT ON FUNCTION stepadv_internal.load_drop_known(text, text[], boolean) IS
 
 -- Identities are filled by the table.  Rollouts that begin without an observation begin
 -- in one state, which no text can have: its bytes are those of U+0000.
-CREATE FUNCTION stepadv_internal.load_write_steps(schema text, keys text[], OUT steps_added bigint)
+CREATE FUNCTION stepadv_internal.load_write_steps(schema text, keys text[], OUT n_steps_added bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
@@ -461,7 +461,7 @@ AS $$
 DECLARE
 	steps CONSTANT regclass := to_regclass(format('%I.steps', load_write_steps.schema));
 BEGIN
-	SELECT count(*) INTO steps_added FROM stepadv_internal.run(steps, format($q$
+	SELECT count(*) INTO n_steps_added FROM stepadv_internal.run(steps, format($q$
 		WITH named AS MATERIALIZED (SELECT p.* FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL
 			AND p.step_no IS NOT NULL),
 		begun AS MATERIALIZED (SELECT n.n FROM named n JOIN %1$s s ON %2$s AND s.rollout_id = n.rollout_id
@@ -489,9 +489,10 @@ COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, text[]) IS
 
 CREATE FUNCTION stepadv_internal.load_rollouts(schema text, lines regclass, on_error text, run_id text,
 	policy_version text, policy_step bigint, replace boolean,
-	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
-	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
-	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT nul_replaced bigint,
+	OUT n_lines bigint, OUT n_empty_lines bigint, OUT n_bad_lines bigint,
+	OUT n_groups bigint, OUT n_rollouts_added bigint, OUT n_rollouts_updated bigint,
+	OUT n_steps_added bigint, OUT n_steps_repeated bigint, OUT n_contradictions bigint,
+	OUT n_nul_replaced bigint,
 		OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -525,41 +526,41 @@ BEGIN
 	END LOOP;
 	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, is_contradiction boolean) ON COMMIT DROP;
 	shape := stepadv_internal.load_shape(load_rollouts.schema);
-	SELECT p.* INTO lines_read, empty_lines, load_rollouts.nul_replaced
+	SELECT p.* INTO n_lines, n_empty_lines, load_rollouts.n_nul_replaced
 	FROM stepadv_internal.load_parse(load_rollouts.schema, shape.keys, load_rollouts.lines, load_rollouts.run_id,
 		load_rollouts.policy_version) p;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, is_contradiction)
 	SELECT p.n, p.problem, false FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL;
-	steps_repeated := stepadv_internal.load_drop_repeated(shape.keys);
+	n_steps_repeated := stepadv_internal.load_drop_repeated(shape.keys);
 	PERFORM stepadv_internal.load_gather(shape.keys, load_rollouts.run_id, load_rollouts.policy_version,
 		load_rollouts.policy_step);
 	ANALYZE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts;
 	-- Who may load as the owner of the tables does so: their defaults, triggers and casts run with the owner's rights.
 	GRANT SELECT ON pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts TO PUBLIC;
-	SELECT r.* INTO load_rollouts.groups, rollouts_added, rollouts_updated
+	SELECT r.* INTO n_groups, n_rollouts_added, n_rollouts_updated
 	FROM stepadv_internal.load_write_rollouts(load_rollouts.schema, shape.keys, shape.others, load_rollouts.replace) r;
 	known_repeated := stepadv_internal.load_drop_known(load_rollouts.schema, shape.keys, load_rollouts.replace);
 	SELECT count(*) FILTER (WHERE NOT e.is_contradiction), count(*) FILTER (WHERE e.is_contradiction),
 		coalesce((SELECT jsonb_agg(jsonb_build_object('line', w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
 			FROM (SELECT * FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 1000) w), '[]')
-	INTO bad_lines, contradictions, load_rollouts.problems FROM pg_temp.stepadv_problems e;
+	INTO n_bad_lines, n_contradictions, load_rollouts.problems FROM pg_temp.stepadv_problems e;
 	FOR problem IN SELECT e.n, e.reason, row_number() OVER (ORDER BY e.n, e.reason) AS i
 		FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 11
 	LOOP
 		IF load_rollouts.on_error = 'stop' THEN
 			RAISE EXCEPTION 'line %: %', problem.n, problem.reason
 				USING ERRCODE = 'data_exception',
-					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', bad_lines,
-						contradictions),
+					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', n_bad_lines,
+						n_contradictions),
 					HINT = 'With on_error ''skip'' the rest is loaded.';
 		ELSIF problem.i <= 10 THEN
 			RAISE WARNING 'line %: %', problem.n, problem.reason;
 		ELSE
-			RAISE WARNING '% more problems: see the column problems', bad_lines + contradictions - 10;
+			RAISE WARNING '% more problems: see the column problems', n_bad_lines + n_contradictions - 10;
 		END IF;
 	END LOOP;
-	steps_added := stepadv_internal.load_write_steps(load_rollouts.schema, shape.keys);
-	steps_repeated := steps_repeated + known_repeated;
+	n_steps_added := stepadv_internal.load_write_steps(load_rollouts.schema, shape.keys);
+	n_steps_repeated := n_steps_repeated + known_repeated;
 	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems, pg_temp.stepadv_rollouts, pg_temp.stepadv_repeated,
 		pg_temp.stepadv_known;
 END
@@ -570,9 +571,10 @@ COMMENT ON FUNCTION stepadv_internal.load_rollouts(text, regclass, text, text, t
 CREATE FUNCTION stepadv.load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop',
 	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL,
 		replace boolean DEFAULT false,
-	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
-	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
-	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT nul_replaced bigint,
+	OUT n_lines bigint, OUT n_empty_lines bigint, OUT n_bad_lines bigint,
+	OUT n_groups bigint, OUT n_rollouts_added bigint, OUT n_rollouts_updated bigint,
+	OUT n_steps_added bigint, OUT n_steps_repeated bigint, OUT n_contradictions bigint,
+	OUT n_nul_replaced bigint,
 		OUT problems jsonb)
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.load_rollouts(text, regclass, text, text, text, bigint, boolean) IS

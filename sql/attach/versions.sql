@@ -203,7 +203,7 @@ COMMENT ON FUNCTION stepadv_internal.attachment_of(regclass, text) IS
 
 -- Outcomes of all tasks under two versions; a row per task that either has.
 CREATE FUNCTION stepadv_internal.versions_by_task(source regclass, a text, b text, prefix text, division text)
-RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, n_b bigint, n_successes_b bigint)
+RETURNS TABLE (task jsonb, n_judged_a bigint, n_successes_a bigint, n_judged_b bigint, n_successes_b bigint)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -234,11 +234,11 @@ BEGIN
 						WHERE d.role <> 'started_at' AND d.view IS NOT NULL)) END;
 	END IF;
 	RETURN QUERY EXECUTE format(
-		'SELECT jsonb_build_object(%1$s), t.n_a, t.c_a, t.n_b, t.c_b FROM (
-			SELECT %2$s, coalesce(sum(t.n_judged) FILTER (WHERE %3$s = $1), 0)::bigint AS n_a, '
+		'SELECT jsonb_build_object(%1$s), t.n_judged_a, t.c_a, t.n_judged_b, t.c_b FROM (
+			SELECT %2$s, coalesce(sum(t.n_judged) FILTER (WHERE %3$s = $1), 0)::bigint AS n_judged_a, '
 				'coalesce(sum(t.n_successes) FILTER (WHERE %3$s = $1), 0)::bigint AS c_a,
-				coalesce(sum(t.n_judged) FILTER (WHERE %3$s = $2), 0)::bigint AS n_b, coalesce(sum(t.n_successes) '
-					'FILTER (WHERE %3$s = $2), 0)::bigint AS c_b
+				coalesce(sum(t.n_judged) FILTER (WHERE %3$s = $2), 0)::bigint AS n_judged_b, '
+				'coalesce(sum(t.n_successes) FILTER (WHERE %3$s = $2), 0)::bigint AS c_b
 			FROM %4$s WHERE %3$s IN ($1, $2) GROUP BY %2$s) t',
 		(SELECT string_agg(format('%L::text, t.t%s', n.name, n.i), ', ' ORDER BY n.i)
 			FROM unnest(outcomes.tasks) WITH ORDINALITY n(name, i)), list, version, outcomes.relation)
@@ -251,8 +251,8 @@ COMMENT ON FUNCTION stepadv_internal.versions_by_task(regclass, text, text, text
 
 -- Errors where there is nothing to compare.
 CREATE FUNCTION stepadv_internal.refuse_versions(source regclass, a text, b text, prefix text, division text,
-	n_a bigint,
-	n_b bigint) RETURNS void
+	n_judged_a bigint,
+	n_judged_b bigint) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -263,7 +263,7 @@ DECLARE
 		WHERE d.role <> 'started_at' ORDER BY d.i), division);
 	versions text;
 BEGIN
-	IF n_a > 0 AND n_b > 0 THEN
+	IF n_judged_a > 0 AND n_judged_b > 0 THEN
 		RAISE EXCEPTION '% "%" and "%" of % share no task', division, a, b,
 			stepadv_internal.relation_name((found).source)
 			USING ERRCODE = 'no_data_found',
@@ -272,7 +272,7 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT string_agg(quote_ident(v.v), '', '' ORDER BY v.v) FROM (SELECT DISTINCT t.v%s::text AS v '
 		'FROM %s WHERE t.v%1$s IS DISTINCT FROM NULL ORDER BY 1 LIMIT 20) v', place, outcomes.relation) INTO versions;
-	RAISE EXCEPTION 'no rollout of % "%" of % is judged', division, CASE WHEN n_a > 0 THEN b ELSE a END,
+	RAISE EXCEPTION 'no rollout of % "%" of % is judged', division, CASE WHEN n_judged_a > 0 THEN b ELSE a END,
 		stepadv_internal.relation_name((found).source) USING ERRCODE = 'no_data_found',
 		HINT = format('There are: %s.', coalesce(versions, 'none'));
 END
@@ -283,8 +283,8 @@ COMMENT ON FUNCTION stepadv_internal.refuse_versions(regclass, text, text, text,
 -- Each task of either, those of both with what their rollouts say by themselves.
 CREATE FUNCTION stepadv_internal.compared_tasks(source regclass, a text, b text, prefix text, division text,
 	solved_above float8)
-RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
-	rate_b float8, difference float8,
+RETURNS TABLE (task jsonb, n_judged_a bigint, n_successes_a bigint, rate_a float8, n_judged_b bigint,
+	n_successes_b bigint, rate_b float8, difference float8,
 	solved boolean, lost boolean, flaky boolean, p_value float8, q_value float8)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -298,8 +298,8 @@ BEGIN
 				'0.5 for more than half.';
 	END IF;
 	RETURN QUERY
-	SELECT q.task, q.n_a, q.n_successes_a, q.rate_a, q.n_b, q.n_successes_b, q.rate_b, q.rate_b - q.rate_a,
-		q.rate_a <= compared_tasks.solved_above AND q.rate_b > compared_tasks.solved_above,
+	SELECT q.task, q.n_judged_a, q.n_successes_a, q.rate_a, q.n_judged_b, q.n_successes_b, q.rate_b,
+		q.rate_b - q.rate_a, q.rate_a <= compared_tasks.solved_above AND q.rate_b > compared_tasks.solved_above,
 			q.rate_a > compared_tasks.solved_above AND q.rate_b <= compared_tasks.solved_above,
 		q.rate_a > 0 AND q.rate_a < 1 OR q.rate_b > 0 AND q.rate_b < 1, q.p,
 		-- Benjamini and Hochberg: p times the tasks over its rank, and no less than that of a smaller p.
@@ -307,10 +307,10 @@ BEGIN
 	FROM (
 		SELECT t.*, cume_dist() OVER (PARTITION BY t.p IS NULL ORDER BY t.p) AS rank
 		FROM (
-			SELECT v.*, v.n_successes_a / nullif(v.n_a, 0)::float8 AS rate_a, v.n_successes_b / nullif(v.n_b,
-				0)::float8 AS rate_b,
-				CASE WHEN v.n_a > 0 AND v.n_b > 0 THEN stepadv_internal.fisher_exact(v.n_successes_a, v.n_a,
-					v.n_successes_b, v.n_b) END AS p
+			SELECT v.*, v.n_successes_a / nullif(v.n_judged_a, 0)::float8 AS rate_a,
+				v.n_successes_b / nullif(v.n_judged_b, 0)::float8 AS rate_b,
+				CASE WHEN v.n_judged_a > 0 AND v.n_judged_b > 0 THEN stepadv_internal.fisher_exact(v.n_successes_a,
+					v.n_judged_a, v.n_successes_b, v.n_judged_b) END AS p
 			FROM stepadv_internal.versions_by_task(compared_tasks.source, compared_tasks.a, compared_tasks.b,
 				compared_tasks.prefix, compared_tasks.division) v) t) q;
 END
@@ -320,8 +320,8 @@ COMMENT ON FUNCTION stepadv_internal.compared_tasks(regclass, text, text, text, 
 
 CREATE FUNCTION stepadv_internal.compare_versions(source regclass, a text, b text, prefix text, division text,
 	solved_above float8)
-RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
-	rate_b float8, difference float8,
+RETURNS TABLE (task jsonb, n_judged_a bigint, n_successes_a bigint, rate_a float8, n_judged_b bigint,
+	n_successes_b bigint, rate_b float8, difference float8,
 	solved boolean, lost boolean, flaky boolean, p_value float8, q_value float8)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -334,7 +334,7 @@ BEGIN
 	ORDER BY c.q_value, c.p_value, abs(c.difference) DESC, c.task::text COLLATE "C";
 	IF NOT FOUND THEN
 		PERFORM stepadv_internal.refuse_versions(compare_versions.source, compare_versions.a, compare_versions.b,
-			compare_versions.prefix, compare_versions.division, sum(v.n_a)::bigint, sum(v.n_b)::bigint)
+			compare_versions.prefix, compare_versions.division, sum(v.n_judged_a)::bigint, sum(v.n_judged_b)::bigint)
 		FROM stepadv_internal.versions_by_task(compare_versions.source, compare_versions.a, compare_versions.b,
 			compare_versions.prefix, compare_versions.division) v;
 	END IF;
@@ -345,8 +345,8 @@ COMMENT ON FUNCTION stepadv_internal.compare_versions(regclass, text, text, text
 
 CREATE FUNCTION stepadv.compare_versions(source regclass, a text, b text, prefix text DEFAULT NULL,
 	division text DEFAULT 'policy_version', solved_above float8 DEFAULT 0)
-RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
-	rate_b float8, difference float8,
+RETURNS TABLE (task jsonb, n_judged_a bigint, n_successes_a bigint, rate_a float8, n_judged_b bigint,
+	n_successes_b bigint, rate_b float8, difference float8,
 	solved boolean, lost boolean, flaky boolean, p_value float8, q_value float8)
 LANGUAGE c STABLE
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
@@ -386,15 +386,16 @@ BEGIN
 	ELSIF version_difference.seed IS NULL THEN
 		RAISE EXCEPTION 'seed must be given' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	SELECT s.n_tasks, s.n_only_a, s.n_only_b, s.n_a, s.n_b, s.rate_a, s.rate_b, s.n_solved, s.n_lost, s.n_flaky,
-		s.n_better, s.n_worse, d.difference, d.stderr, d.low, d.high, d.p_value, d.exact INTO n_tasks, n_only_a,
-			n_only_b, n, m, rate_a, rate_b, n_solved, n_lost, n_flaky, n_better, n_worse, difference, stderr, low,
-				high, p_value, exact
+	SELECT s.n_tasks, s.n_only_a, s.n_only_b, s.n_judged_a, s.n_judged_b, s.rate_a, s.rate_b, s.n_solved,
+		s.n_lost, s.n_flaky, s.n_better, s.n_worse, d.difference, d.stderr, d.low, d.high, d.p_value, d.exact
+	INTO n_tasks, n_only_a, n_only_b, n, m, rate_a, rate_b, n_solved, n_lost, n_flaky, n_better, n_worse, difference,
+		stderr, low, high, p_value, exact
 	FROM (
-		SELECT count(c.difference) AS n_tasks, count(*) FILTER (WHERE c.n_b = 0) AS n_only_a,
-			count(*) FILTER (WHERE c.n_a = 0) AS n_only_b, sum(c.n_a)::bigint AS n_a, sum(c.n_b)::bigint AS n_b,
-			avg(c.rate_a ORDER BY c.rate_a) FILTER (WHERE c.n_b > 0) AS rate_a,
-				avg(c.rate_b ORDER BY c.rate_b) FILTER (WHERE c.n_a > 0) AS rate_b,
+		SELECT count(c.difference) AS n_tasks, count(*) FILTER (WHERE c.n_judged_b = 0) AS n_only_a,
+			count(*) FILTER (WHERE c.n_judged_a = 0) AS n_only_b, sum(c.n_judged_a)::bigint AS n_judged_a,
+			sum(c.n_judged_b)::bigint AS n_judged_b,
+			avg(c.rate_a ORDER BY c.rate_a) FILTER (WHERE c.n_judged_b > 0) AS rate_a,
+				avg(c.rate_b ORDER BY c.rate_b) FILTER (WHERE c.n_judged_a > 0) AS rate_b,
 			count(*) FILTER (WHERE c.solved) AS n_solved, count(*) FILTER (WHERE c.lost) AS n_lost,
 				count(*) FILTER (WHERE c.flaky AND c.difference IS DISTINCT FROM NULL) AS n_flaky,
 			count(*) FILTER (WHERE c.q_value <= version_difference.max_q_value AND c.difference > 0) AS n_better,

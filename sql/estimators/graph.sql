@@ -52,26 +52,26 @@ COMMENT ON FUNCTION stepadv.tempo(stepadv.rollout_group, text, float8) IS
 '''mean'' omits the division; NULL for rollouts that are not judged';
 
 CREATE FUNCTION stepadv.graph_nodes(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
-RETURNS TABLE (state bigint, visits integer, rollouts integer, distance float8, is_goal boolean, is_start boolean,
-			   dead_end boolean, on_cycle boolean, step_id bigint)
+RETURNS TABLE (state bigint, n_visits integer, n_rollouts integer, distance float8, is_goal boolean, is_start boolean,
+			   is_dead_end boolean, on_cycle boolean, step_id bigint)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 50 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_graph_nodes';
 COMMENT ON FUNCTION stepadv.graph_nodes(stepadv.rollout_group, float8) IS
-'the states of the judged rollouts of a group, and a row for the goal (is_goal, state NULL): visits, rollouts, '
-'distance (least cost to the goal), is_start, dead_end (no path to the goal), on_cycle, step_id of one step taken '
+'the states of the judged rollouts of a group, and a row for the goal (is_goal, state NULL): n_visits, n_rollouts, '
+'distance (least cost to the goal), is_start, is_dead_end (no path to the goal), on_cycle, step_id of one step taken '
 'there; each NULL state is a separate node';
 
 CREATE FUNCTION stepadv.graph_edges(rollouts stepadv.rollout_group, discount float8 DEFAULT 0.1,
 	success_reward float8 DEFAULT 10,
 	epsilon float8 DEFAULT 1e-6, convention text DEFAULT 'paper', success_above float8 DEFAULT 0,
 	normalise text DEFAULT 'std', epsilon_scale text DEFAULT 'none')
-RETURNS TABLE (state bigint, action bigint, next_state bigint, visits integer, rollouts integer, cost float8,
+RETURNS TABLE (state bigint, action bigint, next_state bigint, n_visits integer, n_rollouts integer, cost float8,
 			   distance float8, next_distance float8, step_reward float8, graph_advantage float8, step_id bigint)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_graph_edges';
 COMMENT ON FUNCTION stepadv.graph_edges(stepadv.rollout_group, float8, float8, float8, text, float8, text, text) IS
 'the edges of the state graph of a group, one per state, action and next state (next_state NULL: the goal, or an '
-'unknown end): visits, rollouts, cost (the least), distances to the goal before and after, step_reward and '
+'unknown end): n_visits, n_rollouts, cost (the least), distances to the goal before and after, step_reward and '
 'graph_advantage of graphgpo (means over the steps), step_id of one step';
 
 CREATE FUNCTION stepadv.contribution(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)

@@ -19,11 +19,11 @@ COMMENT ON FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, 
 CREATE FUNCTION stepadv.rtmc_tree(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
 	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate')
-RETURNS TABLE (state bigint, action bigint, next_state bigint, visits integer, successes integer,
+RETURNS TABLE (state bigint, action bigint, next_state bigint, n_visits integer, n_successes integer,
 			   q float8, v float8, advantage float8, step_id bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000 ROWS 50 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_rtmc_tree';
 COMMENT ON FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, boolean, text, float8, text) IS
 'the rollout tree of rtmc with the same parameters, a row per edge: action taken in state, next_state (NULL: '
-'rollouts end here), visits and successes in rollouts, q, v, advantage, and the step_id of one step on the edge; '
+'rollouts end here), n_visits and n_successes in rollouts, q, v, advantage, and the step_id of one step on the edge; '
 'only judged rollouts';

@@ -306,12 +306,12 @@ COMMENT ON FUNCTION stepadv.by_turn(stepadv.rollout_group, text) IS
 'state and value of the first, next_state of the last, rewards, costs and logp summed; the action is a hash of the '
 'actions in order (''sequence'') or of their counts (''set'')';
 
-CREATE FUNCTION stepadv.resample(rollouts stepadv.rollout_group, k integer DEFAULT NULL, seed bigint DEFAULT 0,
+CREATE FUNCTION stepadv.resample(rollouts stepadv.rollout_group, k integer DEFAULT NULL, seed integer DEFAULT 1,
 	replace boolean DEFAULT true)
 RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000
 AS 'MODULE_PATHNAME', 'stepadv_resample';
-COMMENT ON FUNCTION stepadv.resample(stepadv.rollout_group, integer, bigint, boolean) IS
+COMMENT ON FUNCTION stepadv.resample(stepadv.rollout_group, integer, integer, boolean) IS
 'k rollouts of the group (NULL: as many as it has), drawn with replacement (the bootstrap) or, replace => false, '
 'without; a rollout drawn again has a new rollout_id, and its steps keep their step_id; the draw depends only on the '
 'seed and the rollout_ids; NULL for NULL';

@@ -108,10 +108,10 @@ COMMENT ON FUNCTION stepadv.progress_outcome(stepadv.progress_model, float8) IS
 'the outcome that the model predicts for a rollout from the sum of the contributions of its steps, with the '
 'intercept added; for a logistic model, the probability; NULL for NULL';
 
-CREATE FUNCTION stepadv.progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
+CREATE FUNCTION stepadv.progress_fold(group_id bigint, folds integer DEFAULT 5, seed integer DEFAULT 1) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_fold';
-COMMENT ON FUNCTION stepadv.progress_fold(bigint, integer, bigint) IS
+COMMENT ON FUNCTION stepadv.progress_fold(bigint, integer, integer) IS
 'the fold of a group, 0 to folds - 1, by a hash of its id and the seed: evaluate on groups that were held out, never '
 'on other steps of the same groups';
 

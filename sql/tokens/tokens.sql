@@ -5,7 +5,7 @@
 CREATE TYPE stepadv.token_lineage AS (
 	n_rollouts bigint, n_steps bigint, n_tokens bigint, n_unique_tokens bigint,
 	step_ids bigint[], rollout_ids bigint[], step_nos integer[], prompt_lengths integer[], response_lengths integer[],
-	shared_lengths integer[], new_lengths integer[], runs integer[]
+	shared_lengths integer[], new_lengths integer[], segment_nos integer[]
 );
 COMMENT ON TYPE stepadv.token_lineage IS
 'shared tokens of the steps of a group, made by the aggregate token_lineage: rollouts and steps with known tokens, '

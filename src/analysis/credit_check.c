@@ -260,14 +260,14 @@ paired_error(const Pool *pool, const Standing *one, const Standing *other)
 typedef struct StandingRow
 {
 	int64		candidate;
-	int64		groups;
-	int64		steps;
+	int64		n_groups;
+	int64		n_steps;
 	double		coverage;
 	double		score;
 	double		error;
 	double		by_chance;
-	double		p;
-	NullableInt8 groups_needed;
+	double		p_value;
+	NullableInt8 n_groups_needed;
 	bool		is_best;
 } StandingRow;
 
@@ -285,15 +285,15 @@ describe_standing(const Pool *pool, const Standing *standings, uint32 k)
 		sum_add(&n_steps, row_of(pool, g, k)[COUNT_STEPS]);
 		sum_add(&covered, row_of(pool, g, k)[COUNT_COVERED]);
 	}
-	row.steps = (int64) sum_value(&n_steps);
-	row.coverage = row.steps > 0 ? sum_value(&covered) / sum_value(&n_steps) : NAN;
+	row.n_steps = (int64) sum_value(&n_steps);
+	row.coverage = row.n_steps > 0 ? sum_value(&covered) / sum_value(&n_steps) : NAN;
 	row.by_chance = standing->chance;
 	row.score = standing->correlation - standing->chance;
 	row.error = error_of(pool, standing->deviation, standing->jackknife);
-	row.p = find_p(pool, standings, row.score / error_of(pool, standing->deviation, 0));
+	row.p_value = find_p(pool, standings, row.score / error_of(pool, standing->deviation, 0));
 	needed = ceil(pool->n_groups * pow(2 * row.error / row.score, 2));
-	row.groups_needed.isnull = !(row.score > 0 && needed <= MOST_GROUPS);
-	row.groups_needed.value = row.groups_needed.isnull ? 0 : (int64) needed;
+	row.n_groups_needed.isnull = !(row.score > 0 && needed <= MOST_GROUPS);
+	row.n_groups_needed.value = row.n_groups_needed.isnull ? 0 : (int64) needed;
 	return row;
 }
 
@@ -321,14 +321,14 @@ stepadv_credit_check(PG_FUNCTION_ARGS)
 	{
 		ResultColumn columns[] = {
 			FIELD_COLUMN(rows, candidate),
-			FIELD_COLUMN(rows, groups),
-			FIELD_COLUMN(rows, steps),
+			FIELD_COLUMN(rows, n_groups),
+			FIELD_COLUMN(rows, n_steps),
 			FIELD_COLUMN(rows, coverage),
 			FIELD_COLUMN(rows, score),
 			FIELD_COLUMN(rows, error),
 			FIELD_COLUMN(rows, by_chance),
-			FIELD_COLUMN(rows, p),
-			NULLABLE_FIELD_COLUMN(rows, groups_needed),
+			FIELD_COLUMN(rows, p_value),
+			NULLABLE_FIELD_COLUMN(rows, n_groups_needed),
 			FIELD_COLUMN(rows, is_best),
 		};
 

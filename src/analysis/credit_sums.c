@@ -86,7 +86,7 @@ typedef struct CreditSums
 Datum
 stepadv_shuffle_outcomes(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(shuffle_outcomes((RolloutGroup *) PG_GETARG_VARLENA_P(0), PG_GETARG_INT32(1), PG_GETARG_INT64(2)));
+	PG_RETURN_POINTER(shuffle_outcomes((RolloutGroup *) PG_GETARG_VARLENA_P(0), PG_GETARG_INT32(1), PG_GETARG_INT32(2)));
 }
 
 /* ----------

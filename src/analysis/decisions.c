@@ -78,8 +78,8 @@ typedef struct DecisionRow
 	double		worst_q;
 	double		gap;
 	double		gap_error;
-	uint32		best_visits;
-	uint32		worst_visits;
+	uint32		n_best_visits;
+	uint32		n_worst_visits;
 	int64		step_id;
 	int64		best_step_id;
 	int64		worst_step_id;
@@ -104,7 +104,7 @@ describe_decisions(const GroupColumns *group, const RtmcTable *table, const Deci
 			.state = state_field(group, first), .best_q = table->pair_q[best], .worst_q = table->pair_q[worst],
 			.gap = decided ? table->pair_q[best] - table->pair_q[worst] : NAN,
 			.gap_error = decided && with_errors ? hypot(table->pair_error[best], table->pair_error[worst]) : NAN,
-			.best_visits = pair_visits[best], .worst_visits = pair_visits[worst], .step_id = group->step_id[first],
+			.n_best_visits = pair_visits[best], .n_worst_visits = pair_visits[worst], .step_id = group->step_id[first],
 			.best_step_id = group->step_id[table->pairs.first_step[best]],
 			.worst_step_id = group->step_id[table->pairs.first_step[worst]]
 		};
@@ -138,16 +138,16 @@ stepadv_decision_points(PG_FUNCTION_ARGS)
 	{
 		const ResultColumn columns[] = {
 			NULLABLE_FIELD_COLUMN(rows, state),
-			{"visits", COLUMN_INT4, decisions.visits},
-			{"rollouts", COLUMN_INT4, decisions.rollouts},
-			{"actions", COLUMN_INT4, decisions.actions},
+			{"n_visits", COLUMN_INT4, decisions.visits},
+			{"n_rollouts", COLUMN_INT4, decisions.rollouts},
+			{"n_actions", COLUMN_INT4, decisions.actions},
 			{"entropy", COLUMN_FLOAT8, decisions.entropy},
 			FIELD_COLUMN(rows, best_q),
 			FIELD_COLUMN(rows, worst_q),
 			FIELD_COLUMN(rows, gap),
 			[GAP_ERROR_COLUMN] = FIELD_COLUMN(rows, gap_error),
-			FIELD_COLUMN(rows, best_visits),
-			FIELD_COLUMN(rows, worst_visits),
+			FIELD_COLUMN(rows, n_best_visits),
+			FIELD_COLUMN(rows, n_worst_visits),
 			FIELD_COLUMN(rows, step_id),
 			FIELD_COLUMN(rows, best_step_id),
 			FIELD_COLUMN(rows, worst_step_id),

@@ -113,7 +113,7 @@ typedef struct NodeRow
 	NullableInt8 state;
 	double		distance;
 	bool		is_goal;
-	bool		dead_end;
+	bool		is_dead_end;
 	NullableInt8 step_id;
 } NodeRow;
 
@@ -129,7 +129,7 @@ describe_nodes(const GroupColumns *group, const StateGraph *graph)
 		CHECK_FOR_INTERRUPTS();
 		rows[v] = (NodeRow) {
 			.state = node_state(group, graph, v), .distance = known_distance(graph, v),
-			.is_goal = (int32) v == graph_goal(graph), .dead_end = isinf(graph->distance[v]),
+			.is_goal = (int32) v == graph_goal(graph), .is_dead_end = isinf(graph->distance[v]),
 			.step_id = {has_step ? group->step_id[graph->states.first_step[v]] : 0, !has_step}
 		};
 	}
@@ -160,12 +160,12 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 	{
 		const ResultColumn columns[N_NODE_COLUMNS] = {
 			[NODE_STATE] = NULLABLE_FIELD_COLUMN(rows, state),
-			[NODE_VISITS] = {"visits", COLUMN_INT4, nodes.visits},
-			[NODE_ROLLOUTS] = {"rollouts", COLUMN_INT4, nodes.rollouts},
+			[NODE_VISITS] = {"n_visits", COLUMN_INT4, nodes.visits},
+			[NODE_ROLLOUTS] = {"n_rollouts", COLUMN_INT4, nodes.rollouts},
 			[NODE_DISTANCE] = FIELD_COLUMN(rows, distance),
 			[NODE_IS_GOAL] = FIELD_COLUMN(rows, is_goal),
 			[NODE_IS_START] = {"is_start", COLUMN_BOOL, nodes.is_start},
-			[NODE_DEAD_END] = FIELD_COLUMN(rows, dead_end),
+			[NODE_DEAD_END] = FIELD_COLUMN(rows, is_dead_end),
 			[NODE_ON_CYCLE] = {"on_cycle", COLUMN_BOOL, on_cycle},
 			[NODE_STEP_ID] = NULLABLE_FIELD_COLUMN(rows, step_id)
 		};
@@ -331,8 +331,8 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 			NULLABLE_FIELD_COLUMN(rows, state),
 			NULLABLE_FIELD_COLUMN(rows, action),
 			NULLABLE_FIELD_COLUMN(rows, next_state),
-			{"visits", COLUMN_INT4, edges.visits},
-			{"rollouts", COLUMN_INT4, edges.rollouts},
+			{"n_visits", COLUMN_INT4, edges.visits},
+			{"n_rollouts", COLUMN_INT4, edges.rollouts},
 			{"cost", COLUMN_FLOAT8, edges.cost},
 			FIELD_COLUMN(rows, distance),
 			FIELD_COLUMN(rows, next_distance),

@@ -79,7 +79,7 @@ confidence_of(double gap, double error)
 typedef struct PairRow
 {
 	int64		state;
-	uint32		actions;
+	uint32		n_actions;
 	int64		chosen_step_id;
 	int64		rejected_step_id;
 	double		chosen_q;
@@ -87,8 +87,8 @@ typedef struct PairRow
 	double		gap;
 	double		gap_error;
 	double		confidence;
-	uint32		chosen_visits;
-	uint32		rejected_visits;
+	uint32		n_chosen_visits;
+	uint32		n_rejected_visits;
 } PairRow;
 
 static PairRow
@@ -99,12 +99,12 @@ describe_pair(const GroupColumns *group, const RtmcTable *table, const uint32 *r
 	double		error = hypot(table->pair_error[pair->best], table->pair_error[pair->worst]);
 
 	return (PairRow) {
-		.state = group->state[first_step[pair->best]], .actions = pair->n,
+		.state = group->state[first_step[pair->best]], .n_actions = pair->n,
 		.chosen_step_id = group->step_id[first_step[pair->best]],
 		.rejected_step_id = group->step_id[first_step[pair->worst]],
 		.chosen_q = table->pair_q[pair->best], .rejected_q = table->pair_q[pair->worst],
 		.gap = gap, .gap_error = error, .confidence = confidence_of(gap, error),
-		.chosen_visits = rollouts[pair->best], .rejected_visits = rollouts[pair->worst]
+		.n_chosen_visits = rollouts[pair->best], .n_rejected_visits = rollouts[pair->worst]
 	};
 }
 
@@ -141,7 +141,7 @@ stepadv_preference_pairs(PG_FUNCTION_ARGS)
 	{
 		const ResultColumn columns[] = {
 			FIELD_COLUMN(rows, state),
-			FIELD_COLUMN(rows, actions),
+			FIELD_COLUMN(rows, n_actions),
 			FIELD_COLUMN(rows, chosen_step_id),
 			FIELD_COLUMN(rows, rejected_step_id),
 			FIELD_COLUMN(rows, chosen_q),
@@ -149,8 +149,8 @@ stepadv_preference_pairs(PG_FUNCTION_ARGS)
 			FIELD_COLUMN(rows, gap),
 			FIELD_COLUMN(rows, gap_error),
 			FIELD_COLUMN(rows, confidence),
-			FIELD_COLUMN(rows, chosen_visits),
-			FIELD_COLUMN(rows, rejected_visits),
+			FIELD_COLUMN(rows, n_chosen_visits),
+			FIELD_COLUMN(rows, n_rejected_visits),
 		};
 
 		RETURN_COLUMNS(columns, n);

@@ -71,7 +71,7 @@ typedef struct Finding
 	double		z;
 	NullableInt8 state;
 	NullableInt8 action;
-	double		p;				/* of this pair alone, until all are known */
+	double		p_value;		/* of this pair alone, until all are known */
 } Finding;
 
 /* Groups in which no return differs from another take no part. */
@@ -313,7 +313,7 @@ look_at_pair(const Record *record, uint32 pair, int64 min_rollouts, PairSums *su
 	if (!something_is_known(&scores))
 		return false;
 	finding->z = z_of(&scores);
-	finding->p = Min(Max(n_told, 1) * least, probability(&scores));
+	finding->p_value = Min(Max(n_told, 1) * least, probability(&scores));
 	return true;
 }
 
@@ -324,8 +324,8 @@ compare_findings(const void *a, const void *b)
 	const Finding *x = a;
 	const Finding *y = b;
 
-	if (x->p != y->p)
-		return x->p < y->p ? -1 : 1;
+	if (x->p_value != y->p_value)
+		return x->p_value < y->p_value ? -1 : 1;
 	if (fabs(x->z) != fabs(y->z))
 		return fabs(x->z) > fabs(y->z) ? -1 : 1;
 	return (x->pair > y->pair) - (x->pair < y->pair);
@@ -376,7 +376,7 @@ stepadv_state_check(PG_FUNCTION_ARGS)
 
 		findings[k].state = state_field(record.group, step);
 		findings[k].action = action_field(record.group, step);
-		findings[k].p = Min(1, n * findings[k].p);
+		findings[k].p_value = Min(1, n * findings[k].p_value);
 	}
 
 	{
@@ -386,7 +386,7 @@ stepadv_state_check(PG_FUNCTION_ARGS)
 			FIELD_COLUMN(findings, n_rollouts),
 			FIELD_COLUMN(findings, difference),
 			FIELD_COLUMN(findings, z),
-			FIELD_COLUMN(findings, p),
+			FIELD_COLUMN(findings, p_value),
 		};
 
 		RETURN_COLUMNS(columns, n);

@@ -1,7 +1,7 @@
 /*
  * outcomes.c
- *		What became of each step's rollout, for views that show it beside
- *		advantages: success as 1 or 0, and the undiscounted return.
+ *		The outcome of each step's rollout, for views that show it beside
+ *		advantages: success and the undiscounted return.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 
 static const Parameter outcomes_parameters[] = {SUCCESS_ABOVE_PARAMETER};
 static const EstimateColumnType outcomes_columns[] = {
-	{"success", COLUMN_INT4},
+	{"success", COLUMN_BOOL},
 	{"return", COLUMN_FLOAT8}
 };
 

@@ -39,7 +39,7 @@ enum
 	K, SEED, REPLACE, N_ARGUMENTS
 };
 
-static const Expected arguments[] = {{"k", INT4OID}, {"seed", INT8OID}, {"replace", BOOLOID}};
+static const Expected arguments[] = {{"k", INT4OID}, {"seed", INT4OID}, {"replace", BOOLOID}};
 
 /* A rollout in the sample, or before that in the draw. */
 typedef struct Drawn
@@ -227,7 +227,7 @@ stepadv_resample(PG_FUNCTION_ARGS)
 		match_arguments(fcinfo->flinfo, 1, arguments, N_ARGUMENTS);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	seed = DatumGetInt64(argument_of(fcinfo, SEED, declaration->arguments));
+	seed = DatumGetInt32(argument_of(fcinfo, SEED, declaration->arguments));
 	replace = DatumGetBool(argument_of(fcinfo, REPLACE, declaration->arguments));
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
 	k = PG_ARGISNULL(declaration->arguments[K]) ? group.n_rollouts :

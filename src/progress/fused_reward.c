@@ -59,6 +59,6 @@ stepadv_progress_fold(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("folds must be at least 1, not %d", folds)));
-	bits = (uint64) hash_int64_onto(PG_GETARG_INT64(0), PG_GETARG_INT64(2));
+	bits = (uint64) hash_int64_onto(PG_GETARG_INT64(0), PG_GETARG_INT32(2));
 	PG_RETURN_INT32((int32) (((bits >> 32) * (uint64) folds) >> 32));
 }

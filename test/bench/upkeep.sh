@@ -24,7 +24,7 @@ declare -A dashboard=(
 	[rollouts]='SELECT count(*), avg(return), avg(n_steps) FROM %s_rollouts'
 	[grpo]='SELECT sum(advantage), stddev(advantage) FROM %s_grpo'
 	[rtmc]='SELECT sum(advantage), stddev(advantage) FROM %s_rtmc'
-	[tree]='SELECT count(*), sum(visits) FROM %s_rtmc_tree'
+	[tree]='SELECT count(*), sum(n_visits) FROM %s_rtmc_tree'
 	[success]="SELECT sum(n_successes), count(*), max(bucket), avg(success_rate) FROM %s_progress_over_time WHERE bucket >= '2026-01-01'"
 	[versions]='SELECT sum(n), count(*) FROM (SELECT policy_version, sum(n_steps) AS n, sum(n_informative_groups)::float8 / sum(n_judged_groups) FROM %s_progress_over_time GROUP BY 1) v'
 	[wide]='SELECT sum(n_steps), count(v::text) FROM %s_progress_over_time v'

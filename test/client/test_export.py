@@ -110,7 +110,7 @@ class ExportTest(Case):
         self.assertEqual(line["chosen"], [{"role": "assistant", "content": "I push.", "tool_calls": [PUSH]}])
         self.assertEqual(line["rejected"], [{"role": "assistant", "content": "pull"}])
         self.assertEqual([line[k] for k in ("task_id", "chosen_rollout_id", "chosen_step_id", "rejected_rollout_id", "rejected_step_no",
-                                            "rejected_step_id", "chosen_visits", "rejected_visits", "same_prompt")],
+                                            "rejected_step_id", "n_chosen_visits", "n_rejected_visits", "same_prompt")],
                          ["T", "a", 1, "c", 0, 5, 3, 2, False])
         self.assertAlmostEqual(line["gap"], 2 / 3)
         self.assertEqual(self.export("tr.steps_rtmc", "dpo", "--min-gap", "0.7").status, 3)

@@ -27,7 +27,7 @@ CREATE TABLE credit.stabilities (
 );
 
 -- Groups of 64, and what is drawn from them: `small`, of every size.
-CREATE FUNCTION credit.draw_groups(problem text, groups integer, seed bigint) RETURNS void
+CREATE FUNCTION credit.draw_groups(problem text, groups integer, seed integer) RETURNS void
 LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' SET client_min_messages = warning AS
 $$
 BEGIN
@@ -94,7 +94,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION credit.run_resampling(problem text, groups integer, seed bigint DEFAULT 1, samples integer DEFAULT 100) RETURNS void
+CREATE FUNCTION credit.run_resampling(problem text, groups integer, seed integer DEFAULT 1, samples integer DEFAULT 100) RETURNS void
 LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' SET client_min_messages = warning AS
 $$
 DECLARE

@@ -79,10 +79,10 @@ WITH chosen AS (
 	ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, run_id, policy_version, task_id LIMIT 1)
 SELECT translate(concat_ws(' ', nullif(c.run_id, ''), nullif(c.policy_version, ''), c.task_id), E'\n\r', '  ') || E'\ndigraph { rankdir=LR; node [shape=point]\n' || string_agg(
 	format('"%s" -> "%s" [label=%s, penwidth=%s, color="%s"]', t.state, coalesce(t.next_state::text, 'end of ' || t.step_id),
-		to_json(left(coalesce(nullif(btrim(regexp_replace(coalesce(s.action, s.tool || ' ' || s.args), '[[:space:][:cntrl:]]+', ' ', 'g')), ''), '(none)'), 24) || format(' %s/%s, %s', t.successes, t.visits, round(t.advantage::numeric, 2))),
-		1 + round(ln(t.visits)::numeric, 1), CASE WHEN t.successes * 2 >= t.visits THEN 'darkgreen' ELSE 'firebrick' END), E'\n' ORDER BY t.visits DESC, t.step_id) || E'\n}'
+		to_json(left(coalesce(nullif(btrim(regexp_replace(coalesce(s.action, s.tool || ' ' || s.args), '[[:space:][:cntrl:]]+', ' ', 'g')), ''), '(none)'), 24) || format(' %s/%s, %s', t.n_successes, t.n_visits, round(t.advantage::numeric, 2))),
+		1 + round(ln(t.n_visits)::numeric, 1), CASE WHEN t.n_successes * 2 >= t.n_visits THEN 'darkgreen' ELSE 'firebrick' END), E'\n' ORDER BY t.n_visits DESC, t.step_id) || E'\n}'
 FROM chosen c, LATERAL (SELECT t.* FROM rl.steps_values v, stepadv.rtmc_tree(v.rollouts) t
-	WHERE (v.run_id, v.policy_version, v.task_id) = (c.run_id, c.policy_version, c.task_id) ORDER BY t.visits DESC, t.step_id LIMIT 48) t
+	WHERE (v.run_id, v.policy_version, v.task_id) = (c.run_id, c.policy_version, c.task_id) ORDER BY t.n_visits DESC, t.step_id LIMIT 48) t
 	JOIN rl.steps s USING (step_id)
 GROUP BY c.run_id, c.policy_version, c.task_id;
 SQL

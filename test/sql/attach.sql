@@ -164,7 +164,7 @@ FROM full_groups g, stepadv.tempo(g.rollouts) w LEFT JOIN att_full_tempo v USING
 WITH want AS (SELECT run, task, n.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS g
 		FROM att_full GROUP BY run, task) x, stepadv.graph_nodes(x.g, success_above => 0.75) n)
 SELECT count(*) = (SELECT count(*) FROM att_full_graph_nodes) AND count(*) > 20 AS all_nodes,
-	bool_and((v.visits, v.rollouts, v.distance, v.is_start, v.dead_end, v.on_cycle) IS NOT DISTINCT FROM (w.visits, w.rollouts, w.distance, w.is_start, w.dead_end, w.on_cycle)) AS as_computed,
+	bool_and((v.n_visits, v.n_rollouts, v.distance, v.is_start, v.is_dead_end, v.on_cycle) IS NOT DISTINCT FROM (w.n_visits, w.n_rollouts, w.distance, w.is_start, w.is_dead_end, w.on_cycle)) AS as_computed,
 	bool_and(w.is_goal OR (v.id = w.step_id AND (v.run, v.task) = (w.run, w.task))) AS examples,
 	count(*) FILTER (WHERE w.is_goal) AS goals, bool_and(v.id IS NULL AND v.step_id IS NULL) FILTER (WHERE w.is_goal) AS goals_have_no_example
 FROM want w LEFT JOIN att_full_graph_nodes v ON (v.run, v.task, v.is_goal) = (w.run, w.task, w.is_goal) AND v.state IS NOT DISTINCT FROM w.state;

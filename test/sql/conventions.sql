@@ -38,7 +38,7 @@ GROUP BY method ORDER BY method;
 -- What borrows the options of another method: the tree and the edges
 SELECT count(*) > 10 AS edges, count(*) FILTER (WHERE t.v IS DISTINCT FROM a.v OR t.advantage IS DISTINCT FROM a.advantage) AS off
 FROM s_rtmc_tree t JOIN g USING (task), rtmc(g, gamma => 0.9, prior_mean => 'start_value') a WHERE a.step_id = t.step_id;
-SELECT count(*) FILTER (WHERE e.visits = 1) > 3 AS edges, count(*) FILTER (WHERE e.visits = 1 AND e.graph_advantage IS DISTINCT FROM a.graph_advantage) AS off
+SELECT count(*) FILTER (WHERE e.n_visits = 1) > 3 AS edges, count(*) FILTER (WHERE e.n_visits = 1 AND e.graph_advantage IS DISTINCT FROM a.graph_advantage) AS off
 FROM s_graph_edges e JOIN g USING (task), graphgpo(g, normalise => 'mean', epsilon_scale => 'state') a WHERE a.step_id = e.step_id;
 -- A word that is none is an error of attach
 SELECT count(*) FROM attach('s', '{task}', 'rollout', 'no', state => 'state', action => 'action', reward => 'reward', views => '{all}', prefix => 'bad', options => '{"rtmc": {"prior_mean": "mean"}}');

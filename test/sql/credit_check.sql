@@ -107,10 +107,10 @@ CREATE FUNCTION jackknife(k integer) RETURNS float8 LANGUAGE sql AS
 $$ SELECT sqrt(sum(d ^ 2) * count(*) / (count(*) - 1)) FROM (SELECT (correlation(k, array_fill(0, ARRAY[20]), w.w[:i - 1] || 1.00001::float8 || w.w[i + 1:]) - correlation(k, array_fill(0, ARRAY[20]), w.w[:i - 1] || 0.99999::float8 || w.w[i + 1:])) / 2e-5 AS d
 	FROM (SELECT array_fill(1::float8, ARRAY[(SELECT count(*)::integer FROM sums)])) w(w), generate_subscripts(w, 1) i) x $$;
 CREATE TABLE draws AS SELECT d, k, correlation(k, p.p, array_fill(1::float8, ARRAY[20])) AS c FROM (SELECT d, array_agg(1 + dice(d, i) / 16 % 10 ORDER BY i) AS p FROM generate_series(1, 600) d, generate_series(1, 20) i GROUP BY d) p, generate_series(1, 3) k;
-SELECT c.candidate, c.groups = (SELECT count(*) FROM sums) AS groups, c.steps = x.steps AS steps, abs(c.coverage - x.coverage) < 1e-12 AS coverage, abs(c.score + c.by_chance - correlation(c.candidate::integer, array_fill(0, ARRAY[20]), array_fill(1::float8, ARRAY[20]))) < 1e-12 AS correlation,
+SELECT c.candidate, c.n_groups = (SELECT count(*) FROM sums) AS groups, c.n_steps = x.steps AS steps, abs(c.coverage - x.coverage) < 1e-12 AS coverage, abs(c.score + c.by_chance - correlation(c.candidate::integer, array_fill(0, ARRAY[20]), array_fill(1::float8, ARRAY[20]))) < 1e-12 AS correlation,
 	abs(c.by_chance - d.mean) < 4 * d.deviation / sqrt(600) AS by_chance, abs(c.error / sqrt(greatest(jackknife(c.candidate::integer), d.all) ^ 2 + d.all ^ 2 / 10) - 1) < 0.1 AS error,
-	c.groups_needed IS NOT DISTINCT FROM CASE WHEN c.score > 0 THEN ceil(c.groups * (2 * c.error / c.score) ^ 2) END AS groups_needed,
-	abs(c.p - (SELECT avg((m.most >= (c.score / (d.all * sqrt(1.1))))::integer) FROM (SELECT max((r.c - s.mean) / s.deviation) AS most FROM draws r JOIN (SELECT k, avg(c) AS mean, stddev(c) AS deviation FROM draws GROUP BY k) s USING (k) GROUP BY r.d) m)) < 0.07 AS p
+	c.n_groups_needed IS NOT DISTINCT FROM CASE WHEN c.score > 0 THEN ceil(c.n_groups * (2 * c.error / c.score) ^ 2) END AS groups_needed,
+	abs(c.p_value - (SELECT avg((m.most >= (c.score / (d.all * sqrt(1.1))))::integer) FROM (SELECT max((r.c - s.mean) / s.deviation) AS most FROM draws r JOIN (SELECT k, avg(c) AS mean, stddev(c) AS deviation FROM draws GROUP BY k) s USING (k) GROUP BY r.d) m)) < 0.07 AS p
 FROM (SELECT array_agg(s) AS s FROM sums) g, credit_check(g.s) c, LATERAL (SELECT sum(s[c.candidate::integer][1]) AS steps, sum(s[c.candidate::integer][2]) / sum(s[c.candidate::integer][1]) AS coverage FROM sums) x,
 	LATERAL (SELECT avg(r.c) AS mean, stddev(r.c) AS deviation, stddev(r.c) * sqrt(10 / 9.0) AS all FROM draws r WHERE r.k = c.candidate) d ORDER BY 1;
 SELECT count(*) AS of_none FROM credit_check('{}');
@@ -123,11 +123,11 @@ CREATE TABLE coins AS SELECT n, rollout_agg(n * 1000 + r * 10 + t, r, t, dice(n,
 CREATE FUNCTION opposite(rollouts rollout_group, gamma float8 DEFAULT 0.99) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
 LANGUAGE sql IMMUTABLE AS $$ SELECT step_id, rollout_id, step_no, -advantage FROM stepadv.batch_td(rollouts, gamma => gamma) ORDER BY step_no DESC, rollout_id $$;
 SELECT register_method('credit_check.opposite(stepadv.rollout_group, float8)'::regprocedure, requires => '{reward,state,action}');
-SELECT method, abs(c.score) < 2.5 * c.error AS noise, c.p > 0.01 AS p, w.score > 5 * w.error AS worth, w.p AS worth_p, w.score < -5 * w.error AS opposite, w.groups_needed < 30 AS needed
+SELECT method, abs(c.score) < 2.5 * c.error AS noise, c.p_value > 0.01 AS p, w.score > 5 * w.error AS worth, w.p_value AS worth_p, w.score < -5 * w.error AS opposite, w.n_groups_needed < 30 AS needed
 FROM (SELECT method, array_agg(credit_sums(ARRAY[noise], method)) AS a, array_agg(credit_sums(ARRAY[worth], method)) AS b FROM coins, unnest('{batch_td,rtmc,gigpo,graphgpo,opposite}'::text[]) method GROUP BY method) x, credit_check(a) c, credit_check(b) w ORDER BY method COLLATE "C";
 -- Where outcomes are dealt out at random, |score| is above two errors in at most 5 of 100 such sets.
 CREATE TABLE dealt AS SELECT d, c.* FROM (SELECT d, array_agg(credit_sums(ARRAY[shuffle_outcomes(worth, d, 7), history_states(shuffle_outcomes(worth, d, 7), 'last', 1)])) AS s FROM coins, generate_series(1, 100) d WHERE n <= 16 GROUP BY d) x, credit_check(s) c;
-SELECT candidate, count(*) FILTER (WHERE abs(score) > 2 * error) <= 5 AS beyond_two_errors, abs(avg(score)) < 3 * stddev(score) / 10 AS mean_0, count(*) FILTER (WHERE p <= 0.05) <= 9 AS p FROM dealt GROUP BY 1 ORDER BY 1;
+SELECT candidate, count(*) FILTER (WHERE abs(score) > 2 * error) <= 5 AS beyond_two_errors, abs(avg(score)) < 3 * stddev(score) / 10 AS mean_0, count(*) FILTER (WHERE p_value <= 0.05) <= 9 AS p FROM dealt GROUP BY 1 ORDER BY 1;
 -- Rows in any order are taken for the same steps; named, with parameters.
 SELECT max(abs(a.s[1][3] + b.s[1][3])) < 1e-12 AS mirrored, bool_and(b.s = c.s) AS named, bool_or(b.s <> d.s) AS parameters FROM groups, LATERAL (SELECT credit_sums(ARRAY[g], 'batch_td') AS s) a, LATERAL (SELECT credit_sums(ARRAY[g], 'opposite') AS s) b,
 	LATERAL (SELECT credit_sums(ARRAY[g], 'credit_check.opposite') AS s) c, LATERAL (SELECT credit_sums(ARRAY[g], 'opposite', '{"gamma": 0.5}') AS s) d;
@@ -178,27 +178,27 @@ SELECT credit_sums(ARRAY[g], 'gae') FROM (SELECT rollout_agg(i, i, 0, 1, 1, 1) A
 -- Over an attachment: every method and instance with an advantage per step; the numbers of credit_check.
 CREATE TABLE rows AS SELECT * FROM steps;
 SELECT v.view_name, v.description FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', columns => '{"step_id": "id", "turn": "turn"}', views => '{all}', options => '{"gamma": 0.9, "credit_check": {"shuffles": 4}, "methods": {"td_1": {"method": "batch_td", "gamma": 1}, "td_turn": {"method": "batch_td", "unit": "turn"}, "mine": {"method": "credit_check.opposite"}}}') v WHERE v.view_name::text ~ 'credit';
-SELECT method, groups, steps, round(coverage::numeric, 3) AS coverage, finding FROM rows_credit_check WHERE method IN ('history_td', 'grpo', 'rtmc', 'opposite', 'td_1', 'td_turn', 'mine');
-SELECT c.method, abs(c.score + c.by_chance - sum(s.s[1][3]) / sqrt(sum(s.s[1][4]) * sum(s.s[1][5]))) < 1e-9 AS correlation, c.steps = sum(s.s[1][1]) AS steps
+SELECT method, n_groups, n_steps, round(coverage::numeric, 3) AS coverage, finding FROM rows_credit_check WHERE method IN ('history_td', 'grpo', 'rtmc', 'opposite', 'td_1', 'td_turn', 'mine');
+SELECT c.method, abs(c.score + c.by_chance - sum(s.s[1][3]) / sqrt(sum(s.s[1][4]) * sum(s.s[1][5]))) < 1e-9 AS correlation, c.n_steps = sum(s.s[1][1]) AS steps
 FROM rows_credit_check c, rows_values v, LATERAL (SELECT credit_sums(ARRAY[CASE c.method WHEN 'td_turn' THEN by_turn(v.rollouts) ELSE v.rollouts END],
 	CASE WHEN c.method ~ '^td' THEN 'batch_td' WHEN c.method = 'mine' THEN 'opposite' ELSE c.method END, CASE WHEN c.method = 'td_1' THEN '{"gamma": 1}' WHEN c.method ~ 'td|mine|opposite|rtmc|gigpo|hgpo' AND c.method <> 'graphgpo' THEN '{"gamma": 0.9}' END::jsonb, shuffles => 4) AS s) s
-WHERE c.method IN ('history_td', 'batch_td', 'rtmc', 'gigpo', 'td_1', 'td_turn', 'mine') GROUP BY c.method, c.score, c.by_chance, c.steps ORDER BY c.method COLLATE "C";
+WHERE c.method IN ('history_td', 'batch_td', 'rtmc', 'gigpo', 'td_1', 'td_turn', 'mine') GROUP BY c.method, c.score, c.by_chance, c.n_steps ORDER BY c.method COLLATE "C";
 CREATE TABLE before AS SELECT * FROM rows_credit_check;
 SELECT maintain('rows'::regclass, mode => 'refresh');
-SELECT count(*) AS differ FROM (SELECT method, groups, steps, round(score::numeric, 9) FROM rows_credit_check EXCEPT SELECT method, groups, steps, round(score::numeric, 9) FROM before) x;
+SELECT count(*) AS differ FROM (SELECT method, n_groups, n_steps, round(score::numeric, 9) FROM rows_credit_check EXCEPT SELECT method, n_groups, n_steps, round(score::numeric, 9) FROM before) x;
 SELECT detach('rows'::regclass) > 10 AS detached;
 -- A method with a history has it when it is checked, too; and only the group's own rollouts are left out.
 ALTER TABLE rows ADD task integer;
 UPDATE rows SET task = n % 3;
 SELECT count(*) AS attached FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "n"}', views => '{batch_td,credit_check,values}', options => '{"batch_td": {"history": true}, "credit_check": {"shuffles": 2}}');
-SELECT c.groups, c.steps = sum(x.sums[1][1]) AS steps, abs(c.score + c.by_chance - sum(x.sums[1][3]) / sqrt(sum(x.sums[1][4]) * sum(x.sums[1][5]))) < 1e-9 AS correlation
+SELECT c.n_groups, c.n_steps = sum(x.sums[1][1]) AS steps, abs(c.score + c.by_chance - sum(x.sums[1][3]) / sqrt(sum(x.sums[1][4]) * sum(x.sums[1][5]))) < 1e-9 AS correlation
 FROM rows_credit_check c, rows_values v, LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = v.n % 3 AND o.n < v.n) h,
 	LATERAL (SELECT credit_agg(ARRAY[v.rollouts], 2, 1, 1, 0, l.rollout_id, u.rollout_id, u.step_no, u.advantage) AS sums FROM left_out(v.rollouts, 16, 1) l, batch_td(without_rollout(v.rollouts, l.rollout_id), history => h.h) u) x
-WHERE c.method = 'batch_td' GROUP BY c.groups, c.steps, c.score, c.by_chance;
+WHERE c.method = 'batch_td' GROUP BY c.n_groups, c.n_steps, c.score, c.by_chance;
 SELECT detach('rows'::regclass) > 2 AS detached;
 -- Options: which methods, groups, rollouts. Without states there is nothing to check by.
 SELECT count(*) FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', views => '{all}', options => '{"credit_check": {"methods": "rtmc, batch_td", "max_groups": 4, "max_rollouts": 2, "seed": 7, "shuffles": 3}}') v WHERE v.view_name::text ~ 'credit';
-SELECT method, groups, steps < 40 AS fewer FROM rows_credit_check;
+SELECT method, n_groups, n_steps < 40 AS fewer FROM rows_credit_check;
 SELECT detach('rows'::regclass) > 10 AS detached;
 SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', views => '{all}', options => '{"credit_check": {"methods": "rollouts"}}');
 SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', views => '{all}', options => '{"credit_check": {"max_groups": 0.5}}');
@@ -215,10 +215,10 @@ seen AS (SELECT *, coalesce(bool_or(action = 'key') OVER b, false) AS has_key, c
 SELECT g, r, t, CASE WHEN t < 4 THEN 'hall' ELSE 'door' END AS room, has_key, has_lamp, action, luck, CASE WHEN t = 4 THEN (has_key AND has_lamp AND action = 'open')::integer END AS reward FROM seen;
 SELECT count(*) AS attached FROM attach('walk'::regclass, '{g}'::text[], 'r', 't', 'room', 'action', 'reward', views => '{values}');
 CREATE TABLE chosen AS SELECT * FROM choose_state('walk'::regclass, '{"room and key": "ROW(room, has_key)", "all": "ROW(room, has_key, has_lamp)", "luck": "luck"}');
-SELECT state, groups, steps, round(coverage::numeric, 2) AS coverage, score > 2 * error AS shown, p <= 0.05 AS p, is_best, finding FROM chosen;
+SELECT state, n_groups, n_steps, round(coverage::numeric, 2) AS coverage, score > 2 * error AS shown, p_value <= 0.05 AS p, is_best, finding FROM chosen;
 SELECT (SELECT score FROM chosen WHERE state = 'as attached') < (SELECT score FROM chosen WHERE state = 'room and key') AND (SELECT score FROM chosen WHERE state = 'room and key') < (SELECT score FROM chosen WHERE state = 'all') AS in_order;
 -- By hand: the groups in the order of their hash make no difference, nor does how states are hashed.
-SELECT bool_and(abs(c.score + c.by_chance - d.score - d.by_chance) < 1e-9 AND c.steps = d.steps) AS same, count(*) FROM chosen c JOIN (
+SELECT bool_and(abs(c.score + c.by_chance - d.score - d.by_chance) < 1e-9 AND c.n_steps = d.n_steps) AS same, count(*) FROM chosen c JOIN (
 	SELECT n.state, d.* FROM (SELECT array_agg(credit_sums(ARRAY[v, history_states(v, 'last', 2), history_states(v, 'set'), history_states(v, 'root'), a, l, k])) AS s FROM (SELECT rollout_agg(t, r, t, signature_hash(room), signature_hash(action), reward) AS v,
 		rollout_agg(t, r, t, has_key::integer * 2 + (t < 4)::integer, signature_hash(action), reward) AS k, rollout_agg(t, r, t, has_key::integer * 2 + (t < 4)::integer + has_lamp::integer * 4, signature_hash(action), reward) AS a, rollout_agg(t, r, t, luck, signature_hash(action), reward) AS l FROM walk GROUP BY g) x) x,
 	credit_check(s) d, unnest('{as attached,last two actions,set of actions,stateless,all,luck,room and key}'::text[]) WITH ORDINALITY n(state, i) WHERE n.i = d.candidate) d USING (state);
@@ -244,8 +244,8 @@ SELECT state, regexp_replace(max(warning), 'p [^)]*', 'p …') AS warning, array
 SELECT detach('of_tasks'::regclass, 'by_role') > 0 AS by_role, detach('of_tasks'::regclass, 'by_key') > 0 AS by_key;
 -- p: the least of the tasks, times their number; 15 groups of a task are too few.
 CREATE TABLE of_task AS SELECT coalesce(task, 'c') AS task, g, rollout_agg(t, r, t, signature_hash(room), signature_hash(action), reward) AS v FROM of_tasks GROUP BY task, g;
-SELECT hidden_p(array_agg(v), array_agg(task)) < 0.001 AS hides, round((2 * (SELECT min(c.p) FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task < 'c' GROUP BY task) x, state_check(vs) c) / hidden_p(array_agg(v), array_agg(task)))::numeric, 9) AS ratio,
-	(SELECT min(c.p) < 0.001 FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task = 'c') x, state_check(vs) c) AS fifteen_hide, hidden_p(array_agg(v) FILTER (WHERE task = 'c'), array_agg(task) FILTER (WHERE task = 'c')) AS of_fifteen FROM of_task;
+SELECT hidden_p(array_agg(v), array_agg(task)) < 0.001 AS hides, round((2 * (SELECT min(c.p_value) FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task < 'c' GROUP BY task) x, state_check(vs) c) / hidden_p(array_agg(v), array_agg(task)))::numeric, 9) AS ratio,
+	(SELECT min(c.p_value) < 0.001 FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task = 'c') x, state_check(vs) c) AS fifteen_hide, hidden_p(array_agg(v) FILTER (WHERE task = 'c'), array_agg(task) FILTER (WHERE task = 'c')) AS of_fifteen FROM of_task;
 -- The states of attach by that choice: the best of those that it can make; where nothing is shown, none.
 CREATE VIEW few_walks AS SELECT g, r, t, room, action, reward FROM walk WHERE g <= 24 AND r <= 10;
 SELECT count(*) AS attached FROM attach('few_walks'::regclass, '{g}'::text[], 'r', 't', 'room', 'action', 'reward', views => '{values}');
@@ -264,10 +264,10 @@ SET client_min_messages = warning;
 -- Where the good player likes to wait, waiting looks good; with what each of them wins by itself taken out there is nothing.
 CREATE TABLE played AS SELECT g, r, t, r % 2 AS model, t AS s, (dice(g, r, t) % 4 + 2 * (r % 2) > 2)::integer AS a, CASE WHEN t = 3 THEN (dice(g, r) / 16 % 8 < 1 + 6 * (r % 2))::integer END AS reward FROM generate_series(1, 40) g, generate_series(1, 8) r, generate_series(0, 3) t;
 SELECT count(*) AS attached FROM attach('played'::regclass, '{g}'::text[], 'r', 't', 's', 'a', 'reward', views => '{values}');
-SELECT count(*) FILTER (WHERE score > 2 * error) > 0 AS fooled, min(p) < 0.01 AS p FROM choose_state('played'::regclass, method => 'rtmc');
-SELECT count(*) FILTER (WHERE score > 2 * error) AS fooled, min(p) > 0.05 AS p, min(regexp_replace(finding, '\(p .*\)', '(p …)')) AS finding FROM choose_state('played'::regclass, policy => 'model', method => 'rtmc');
+SELECT count(*) FILTER (WHERE score > 2 * error) > 0 AS fooled, min(p_value) < 0.01 AS p FROM choose_state('played'::regclass, method => 'rtmc');
+SELECT count(*) FILTER (WHERE score > 2 * error) AS fooled, min(p_value) > 0.05 AS p, min(regexp_replace(finding, '\(p .*\)', '(p …)')) AS finding FROM choose_state('played'::regclass, policy => 'model', method => 'rtmc');
 -- Each of the policies plays once in a group: nothing is left of its outcome.
-SELECT DISTINCT score, p, is_best, finding FROM choose_state('played'::regclass, policy => 'r', method => 'rtmc');
+SELECT DISTINCT score, p_value, is_best, finding FROM choose_state('played'::regclass, policy => 'r', method => 'rtmc');
 SELECT choose_state('walk'::regclass, '[]');
 SELECT choose_state('walk'::regclass, '{"x": "nothing"}');
 SELECT choose_state('chosen'::regclass);

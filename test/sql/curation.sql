@@ -95,7 +95,7 @@ INSERT INTO cur_steps VALUES
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', views => '{all}', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
 SELECT r AS informative, array_agg(DISTINCT group_key ->> 'task' ORDER BY group_key ->> 'task') AS groups, count(*) AS steps
 FROM unnest('{dapo,verl_agent,rtmc}'::text[]) r, stepadv.select_steps('cur_steps_rtmc', r) GROUP BY r ORDER BY r;
-SELECT rule, setting, before, removed, kept, rollouts, groups FROM stepadv.explain_selection('cur_steps_grpo', 'verl_agent');
+SELECT rule, setting, n_before, n_removed, n_kept, n_rollouts, n_groups FROM stepadv.explain_selection('cur_steps_grpo', 'verl_agent');
 -- M by RTMC: x: go 1/2 of two visits, stop 0, v = 1/3 over the visits: 1/6 and -1/3; y: go 1, stop 0, v = 1/2: ±1/2.
 -- (x, go) was done twice: once is enough.  Best of each state: x: that of rollout c.
 SELECT rollout_id, step_no, advantage, reason FROM stepadv.select_steps('cur_steps_rtmc', 'rtmc', deduplicate => true) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
@@ -201,8 +201,8 @@ SELECT r.i AS rule_no, r.steps AS kept, (SELECT array_agg(step_id ORDER BY step_
 FROM (VALUES (0, (SELECT count(*) FROM cur_sim_rtmc)), (1, (SELECT count(*) FROM judged)), (2, (SELECT count(*) FROM mixed)), (3, (SELECT count(*) FROM large)),
 	(4, (SELECT count(*) FROM sure)), (5, (SELECT count(*) FROM distinct_ones)), (6, (SELECT count(*) FROM of_states)), (7, (SELECT count(*) FROM of_rollouts)),
 	(8, (SELECT count(*) FROM of_groups)), (9, (SELECT count(*) FROM balanced))) r(i, steps);
-SELECT count(*) AS rules, bool_and(e.kept = w.kept) AS counts_agree, bool_and(e.removed = e.before - e.kept) AS removed_agrees,
-	bool_and(rule_no = 0 OR e.removed > 0) AS every_rule_works, sum(e.removed) + min(e.kept) = max(e.before) AS sum_is_all
+SELECT count(*) AS rules, bool_and(e.n_kept = w.kept) AS counts_agree, bool_and(e.n_removed = e.n_before - e.n_kept) AS removed_agrees,
+	bool_and(rule_no = 0 OR e.n_removed > 0) AS every_rule_works, sum(e.n_removed) + min(e.n_kept) = max(e.n_before) AS sum_is_all
 FROM stepadv.explain_selection('cur_sim_rtmc', 'dapo', 0.02, 0.25, NULL, true, 2, 5, 8, 'group') e JOIN want w USING (rule_no);
 SELECT array_agg(s.step_id::bigint ORDER BY s.step_id::bigint) = max(w.chosen) AS steps_agree, count(*) > 40 AS many
 FROM stepadv.select_steps('cur_sim_rtmc', 'dapo', 0.02, 0.25, NULL, true, 2, 5, 8, 'group') s, want w WHERE w.rule_no = 9;
@@ -212,10 +212,10 @@ SELECT bool_and(positive = negative) FROM (SELECT count(*) FILTER (WHERE advanta
 SELECT positive = negative AND negative > 500 AS balanced FROM (SELECT count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
 	FROM stepadv.select_steps('cur_sim_rtmc', balance => 'all')) x;
 -- explain_selection counts what select_steps returns, whatever the rules.
-SELECT count(*) AS selections, bool_and(e.kept = s.n) AS agree
+SELECT count(*) AS selections, bool_and(e.n_kept = s.n) AS agree
 FROM unnest('{NULL,rtmc}'::text[]) u, unnest('{NULL,0.1}'::float8[]) m, unnest('{false,true}'::boolean[]) d,
 	unnest('{NULL,2}'::integer[]) k, unnest('{NULL,group,all}'::text[]) b,
-	LATERAL (SELECT kept FROM stepadv.explain_selection('cur_sim_grpo', u, m, NULL, NULL, d, k, NULL, k, b, state => 'state', action => 'action') ORDER BY rule_no DESC LIMIT 1) e,
+	LATERAL (SELECT n_kept FROM stepadv.explain_selection('cur_sim_grpo', u, m, NULL, NULL, d, k, NULL, k, b, state => 'state', action => 'action') ORDER BY rule_no DESC LIMIT 1) e,
 	LATERAL (SELECT count(*) AS n FROM stepadv.select_steps('cur_sim_grpo', u, m, NULL, NULL, d, k, NULL, k, b, state => 'state', action => 'action')) s;
 -- Whatever the plan.
 CREATE FUNCTION pg_temp.chosen(settings jsonb) RETURNS text LANGUAGE plpgsql AS $$
@@ -323,7 +323,7 @@ CREATE TABLE "my schema; --"."Adv""; DROP TABLE cur; --" AS
 SELECT g AS "g'; DROP TABLE cur; --", rollout_id, step_no, step_id, advantage AS "%s %1$s %%", stderr AS "std""err", s AS "s.%L", a AS "$$a$$", outcome AS "out %I" FROM cur;
 SELECT count(*) AS selected FROM stepadv.select_steps('"my schema; --"."Adv""; DROP TABLE cur; --"', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all',
 	ARRAY['g''; DROP TABLE cur; --'], '%s %1$s %%', 'std"err', 'out %I', 's.%L', '$$a$$');
-SELECT removed FROM stepadv.explain_selection('"my schema; --"."Adv""; DROP TABLE cur; --"', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all',
+SELECT n_removed FROM stepadv.explain_selection('"my schema; --"."Adv""; DROP TABLE cur; --"', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all',
 	ARRAY['g''; DROP TABLE cur; --'], '%s %1$s %%', 'std"err', 'out %I', 's.%L', '$$a$$');
 SELECT stepadv.create_selection('"my schema; --"."Adv""; DROP TABLE cur; --"', 'Sel''"; %s', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all',
 	ARRAY['g''; DROP TABLE cur; --'], '%s %1$s %%', 'std"err', 'out %I', 's.%L', '$$a$$');

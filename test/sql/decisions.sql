@@ -29,7 +29,7 @@ $$ SELECT x IS DISTINCT FROM y AND (abs(x - y) <= 1e-9 * greatest(abs(x), abs(y)
 CREATE TABLE hand AS
 SELECT rollout_agg(id, r, t, s, a, reward) AS g FROM (VALUES (11, 1, 1, 1, 1, 0::float8), (12, 1, 2, 1, 1, 1), (21, 2, 1, 1, 1, 0), (31, 3, 1, 1, 2, 0.8), (32, 3, 2, 2, NULL, 0), (41, 4, 1, 1, 1, NULL)) v(id, r, t, s, a, reward);
 -- rtmc: first visits of discount 1, so of action 1 the mean of 1 and 0. Entropy of 3/4 and 1/4.
-SELECT state, visits, rollouts, actions, entropy::numeric(15, 12), (-0.75 * ln(0.75) - 0.25 * ln(0.25))::numeric(15, 12) AS by_hand, best_q, worst_q, gap, best_visits, worst_visits, step_id, best_step_id, worst_step_id
+SELECT state, n_visits, n_rollouts, n_actions, entropy::numeric(15, 12), (-0.75 * ln(0.75) - 0.25 * ln(0.25))::numeric(15, 12) AS by_hand, best_q, worst_q, gap, n_best_visits, n_worst_visits, step_id, best_step_id, worst_step_id
 FROM hand, decision_points(g, 'rtmc', gamma => 1);
 -- batch_td of discount 1: V(1) = (V(1) + 1 + 0 + 0.8) / 4 = 0.6, Q of action 1 (0.6 + 1 + 0) / 3, of action 2 0.8.
 SELECT state, best_q, worst_q::numeric(15, 12), gap::numeric(15, 12), gap_error > 0.1 AS has_error, best_step_id, worst_step_id FROM hand, decision_points(g, gamma => 1);
@@ -54,17 +54,17 @@ CREATE TABLE points AS
 SELECT m, folded.n, k.state AS known_as, d.* FROM folded CROSS JOIN unnest('{batch_td,rtmc,rtmc start}'::text[]) m CROSS JOIN LATERAL (
 	SELECT * FROM decision_points(g, gamma => 0.8, prior => 0.5) WHERE m = 'batch_td' UNION ALL SELECT * FROM decision_points(g, 'rtmc', gamma => 0.99) WHERE m = 'rtmc'
 	UNION ALL SELECT * FROM decision_points(g, 'rtmc', gamma => 0.99, prior_mean => 'start_value', baseline => 0.3, success_above => -1) WHERE m = 'rtmc start') d JOIN known k ON k.id = d.step_id;
-SELECT d.m, count(*) > 300 AS many, count(*) FILTER (WHERE p.visits IS DISTINCT FROM d.visits OR p.actions IS DISTINCT FROM d.actions OR differ(p.entropy::float8, d.entropy)
+SELECT d.m, count(*) > 300 AS many, count(*) FILTER (WHERE p.visits IS DISTINCT FROM d.n_visits OR p.actions IS DISTINCT FROM d.n_actions OR differ(p.entropy::float8, d.entropy)
 		OR differ(p.best, d.best_q) OR differ(p.worst, d.worst_q) OR p.step_id IS DISTINCT FROM d.step_id OR k.s IS DISTINCT FROM d.state) AS off,
-	count(*) FILTER (WHERE d.actions > 1) > 50 AS decided, count(*) FILTER (WHERE (d.gap IS NULL) <> (d.actions = 1) OR (d.gap_error IS NULL) <> (d.actions = 1)) AS gaps_off
+	count(*) FILTER (WHERE d.n_actions > 1) > 50 AS decided, count(*) FILTER (WHERE (d.gap IS NULL) <> (d.n_actions = 1) OR (d.gap_error IS NULL) <> (d.n_actions = 1)) AS gaps_off
 FROM points d FULL JOIN plain_decisions p ON (p.m, p.n, p.state) = (d.m, d.n, d.known_as) LEFT JOIN known k ON k.id = d.step_id GROUP BY d.m ORDER BY d.m;
 SELECT (SELECT count(*) FROM points) = (SELECT count(*) FROM plain_decisions) AS as_many;
 -- Best and worst are actions of the state, with these Qs, visits and errors.
-SELECT count(*) FILTER (WHERE b.q <> d.best_q OR w.q <> d.worst_q OR b.visits <> d.best_visits OR w.visits <> d.worst_visits OR differ(d.gap, d.best_q - d.worst_q)
+SELECT count(*) FILTER (WHERE b.q <> d.best_q OR w.q <> d.worst_q OR b.visits <> d.n_best_visits OR w.visits <> d.n_worst_visits OR differ(d.gap, d.best_q - d.worst_q)
 	OR differ(d.gap_error, sqrt(b.q_error ^ 2 + w.q_error ^ 2)) OR b.step_id <> d.best_step_id OR w.step_id <> d.worst_step_id) AS off, count(*) > 100 AS many
 FROM points d JOIN known kb ON kb.id = d.best_step_id JOIN known kw ON kw.id = d.worst_step_id
-JOIN plain_actions b ON (b.m, b.n, b.state, b.act) = (d.m, d.n, d.known_as, kb.act) JOIN plain_actions w ON (w.m, w.n, w.state, w.act) = (d.m, d.n, d.known_as, kw.act) WHERE d.actions > 1;
-SELECT count(*) FILTER (WHERE d.rollouts <> (SELECT count(DISTINCT k.r) FROM known k WHERE k.n = d.n AND k.state = d.known_as AND k.reward IS NOT NULL)) AS off FROM points d;
+JOIN plain_actions b ON (b.m, b.n, b.state, b.act) = (d.m, d.n, d.known_as, kb.act) JOIN plain_actions w ON (w.m, w.n, w.state, w.act) = (d.m, d.n, d.known_as, kw.act) WHERE d.n_actions > 1;
+SELECT count(*) FILTER (WHERE d.n_rollouts <> (SELECT count(DISTINCT k.r) FROM known k WHERE k.n = d.n AND k.state = d.known_as AND k.reward IS NOT NULL)) AS off FROM points d;
 
 -- ---- failure_points
 
@@ -172,7 +172,7 @@ CREATE FUNCTION view_differs(OUT decision_points bigint, OUT failure_points bigi
 BEGIN
 	SELECT count(*) INTO decision_points FROM mine_decision_points v LEFT JOIN mine m ON m.key = v.step_id LEFT JOIN mine b ON b.key = v.best_step_id LEFT JOIN mine w ON w.key = v.worst_step_id
 	FULL JOIN (SELECT task, d.* FROM stepped, decision_points(g, gamma => 0.8, prior => 0.5) d WHERE state IS NOT NULL) d ON (d.task, d.state) = (v.task, v.state)
-	WHERE (v.state IS NOT NULL OR d.state IS NOT NULL) AND ((v.visits, v.rollouts, v.actions, v.gap_error IS NULL, v.saw, v.best_action, v.worst_action, signature_hash(v.saw)) IS DISTINCT FROM (d.visits, d.rollouts, d.actions, d.gap IS NULL, m.saw, b.did, w.did, d.state)
+	WHERE (v.state IS NOT NULL OR d.state IS NOT NULL) AND ((v.n_visits, v.n_rollouts, v.n_actions, v.gap_error IS NULL, v.saw, v.best_action, v.worst_action, signature_hash(v.saw)) IS DISTINCT FROM (d.n_visits, d.n_rollouts, d.n_actions, d.gap IS NULL, m.saw, b.did, w.did, d.state)
 		OR differ(v.gap, d.gap) OR differ(v.best_q, d.best_q) OR differ(v.worst_q, d.worst_q) OR differ(v.entropy, d.entropy) OR b.saw IS DISTINCT FROM v.saw OR w.task IS DISTINCT FROM v.task
 		OR differ(v.best_q, (SELECT min(q) FROM mine_batch_td_half t WHERE t.step_id = v.best_step_id)));
 	SELECT count(*) INTO failure_points FROM mine_failure_points v

@@ -46,7 +46,7 @@ ON e.version IS NOT DISTINCT FROM o.version AND (e.method, e.bin) = (h.method, h
 
 -- Signs, in either order; and how far apart.
 SELECT o.version, s, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_quadrants(o.digest) s
-FULL JOIN (SELECT p.version, m.method_a, m.method_b, p.success = 1 AS success, m.quadrant, count(*) AS n
+FULL JOIN (SELECT p.version, m.method_a, m.method_b, p.success, m.quadrant, count(*) AS n
 	FROM advantages p CROSS JOIN LATERAL (SELECT (ARRAY['-', '0', '+'])[sign(p.a) + 2] AS a, (ARRAY['-', '0', '+'])[sign(p.b) + 2] AS b) q
 	CROSS JOIN LATERAL (VALUES ('first', 'second', q.a || q.b), ('second', 'first', q.b || q.a)) m(method_a, method_b, quadrant)
 	GROUP BY GROUPING SETS ((p.version, 2, 3, 4, 5), (2, 3, 4, 5))) e

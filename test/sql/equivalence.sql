@@ -436,8 +436,8 @@ $$
 		FROM groups g, rtmc_tree(g.rollouts, o.gamma, o.prior, o.baseline, o.normalise, o.visit, o.success_above) c, step
 		WHERE step.group_id = g.group_id AND step.step_id = c.step_id
 	)
-	SELECT count(*) > 10000, count(*) - count(c.visits), count(*) - count(r.visits),
-		count(*) FILTER (WHERE c.visits <> r.visits OR c.successes <> r.successes OR
+	SELECT count(*) > 10000, count(*) - count(c.n_visits), count(*) - count(r.visits),
+		count(*) FILTER (WHERE c.n_visits <> r.visits OR c.n_successes <> r.successes OR
 			off(c.q, r.q) OR off(c.v, r.v) OR off(c.advantage, r.advantage)),
 		-- the step named is on the edge, whose ends are as printed
 		count(*) FILTER (WHERE (c.state, c.action, c.next_state) IS DISTINCT FROM (c.step_state, c.step_action, c.step_next))

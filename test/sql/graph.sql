@@ -20,16 +20,16 @@ CREATE VIEW hand AS SELECT rollout_agg(id, rollout, no, state, action, reward, s
 -- To the goal: 4 costs 1, 1 by 4: 3 + 1, 3 by 1: 4 + 4, 2 by 3: 1 + 8; 7 costs 0.5, the NULL state 1 more.
 SELECT n.* FROM hand, graph_nodes(g) n;
 -- A column of which alone is asked is the same.
-SELECT visits IS NOT DISTINCT FROM n_visits AS visits, rollouts IS NOT DISTINCT FROM n_rollouts AS rollouts, distance IS NOT DISTINCT FROM n_distance AS distance, is_start IS NOT DISTINCT FROM n_is_start AS is_start, dead_end IS NOT DISTINCT FROM n_dead_end AS dead_end, on_cycle IS NOT DISTINCT FROM n_on_cycle AS on_cycle
-FROM hand, LATERAL (SELECT array_agg(n.visits) AS n_visits, array_agg(n.rollouts) AS n_rollouts, array_agg(n.distance) AS n_distance, array_agg(n.is_start) AS n_is_start, array_agg(n.dead_end) AS n_dead_end, array_agg(n.on_cycle) AS n_on_cycle FROM graph_nodes(g) n) n
-	CROSS JOIN LATERAL (SELECT array_agg(n.visits) AS visits FROM graph_nodes(g) n) visits
-	CROSS JOIN LATERAL (SELECT array_agg(n.rollouts) AS rollouts FROM graph_nodes(g) n) rollouts
+SELECT visits IS NOT DISTINCT FROM n_visits AS n_visits, rollouts IS NOT DISTINCT FROM n_rollouts AS n_rollouts, distance IS NOT DISTINCT FROM n_distance AS distance, is_start IS NOT DISTINCT FROM n_is_start AS is_start, dead_end IS NOT DISTINCT FROM n_dead_end AS is_dead_end, on_cycle IS NOT DISTINCT FROM n_on_cycle AS on_cycle
+FROM hand, LATERAL (SELECT array_agg(n.n_visits) AS n_visits, array_agg(n.n_rollouts) AS n_rollouts, array_agg(n.distance) AS n_distance, array_agg(n.is_start) AS n_is_start, array_agg(n.is_dead_end) AS n_dead_end, array_agg(n.on_cycle) AS n_on_cycle FROM graph_nodes(g) n) n
+	CROSS JOIN LATERAL (SELECT array_agg(n.n_visits) AS visits FROM graph_nodes(g) n) visits
+	CROSS JOIN LATERAL (SELECT array_agg(n.n_rollouts) AS rollouts FROM graph_nodes(g) n) rollouts
 	CROSS JOIN LATERAL (SELECT array_agg(n.distance) AS distance FROM graph_nodes(g) n) distance
 	CROSS JOIN LATERAL (SELECT array_agg(n.is_start) AS is_start FROM graph_nodes(g) n) is_start
-	CROSS JOIN LATERAL (SELECT array_agg(n.dead_end) AS dead_end FROM graph_nodes(g) n) dead_end
+	CROSS JOIN LATERAL (SELECT array_agg(n.is_dead_end) AS dead_end FROM graph_nodes(g) n) dead_end
 	CROSS JOIN LATERAL (SELECT array_agg(n.on_cycle) AS on_cycle FROM graph_nodes(g) n) on_cycle;
 -- One edge 1 -3-> 5, of least cost 1; 5 -1-> 6 and 5 -1-> somewhere are two.
-SELECT state, action, next_state, visits, rollouts, cost, distance, next_distance, step_id FROM hand, graph_edges(g);
+SELECT state, action, next_state, n_visits, n_rollouts, cost, distance, next_distance, step_id FROM hand, graph_edges(g);
 -- No way counts as 9 + 1: 10 * 0.1^(d + c), and on 1 -3-> 5 the mean of those of costs 1 and 2.
 SELECT state, action, step_reward::numeric FROM hand, graph_edges(g) WHERE state IN (1, 4, 5, 7);
 SELECT bool_and(abs(e.step_reward - a.step_reward) < 1e-15 AND abs(e.graph_advantage - a.graph_advantage) < 1e-12) AS means_of_graphgpo, count(*)
@@ -50,7 +50,7 @@ $$ SELECT rollout_agg(r * 100 + t, r, t::integer, ascii(c), t, 0, w LIKE '%!', N
 	FROM regexp_split_to_table(walks, ', ') WITH ORDINALITY w(w, r), regexp_split_to_table(rtrim(w, '!'), '') WITH ORDINALITY c(c, t) $$;
 CREATE FUNCTION nodes(g rollout_group) RETURNS text LANGUAGE sql AS
 $$ SELECT string_agg(CASE WHEN is_goal THEN 'GOAL' ELSE chr(state::integer) END || ' ' || coalesce(distance::text, '-')
-	|| CASE WHEN is_start THEN ' start' ELSE '' END || CASE WHEN dead_end THEN ' dead' ELSE '' END || CASE WHEN on_cycle THEN ' cycle' ELSE '' END, ', ') FROM graph_nodes(g) $$;
+	|| CASE WHEN is_start THEN ' start' ELSE '' END || CASE WHEN is_dead_end THEN ' dead' ELSE '' END || CASE WHEN on_cycle THEN ' cycle' ELSE '' END, ', ') FROM graph_nodes(g) $$;
 SELECT w, nodes(shape(w)) FROM unnest(ARRAY['a!', 'a', 'aa!', 'aa', 'ab, ba', 'ab!, ba', 'ab!, cd!', 'abcabd!', 'abcd, dbe!, ef']) w;
 -- the least of many ways: a to the goal costs 5, or 1 + 1 by b
 SELECT nodes(shape('a!', '{5}')), nodes(rollup(g)) FROM (SELECT shape('a!', '{5}') UNION ALL

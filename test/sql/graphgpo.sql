@@ -107,7 +107,7 @@ WHERE a.step_id = x.id AND e.grp = folded.grp GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT count(*) > 300 AS edges, count(*) FILTER (WHERE off(e.graph_advantage, a.graph_advantage)) AS off
 FROM folded, (VALUES ('mean', 'none'), ('std', 'state')) o(normalise, epsilon_scale),
 	graph_edges(g, success_above => 0.75, normalise => o.normalise, epsilon_scale => o.epsilon_scale) e
-	JOIN graphgpo(g, success_above => 0.75, normalise => o.normalise, epsilon_scale => o.epsilon_scale) a USING (step_id) WHERE e.visits = 1;
+	JOIN graphgpo(g, success_above => 0.75, normalise => o.normalise, epsilon_scale => o.epsilon_scale) a USING (step_id) WHERE e.n_visits = 1;
 -- Seven and eight steps from the goal with discount 0.1: rewards of 1e-6 and 1e-7, and a tenth of these in the paper's convention. What tells
 -- them apart is lost beside an epsilon of 1e-6, and beside one of the group's spread, which the rewards next to the goal make; a share of
 -- their own size leaves it: 0.45 / (0.9 / sqrt(2) + 1e-6).

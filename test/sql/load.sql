@@ -34,13 +34,13 @@ SELECT group_id, n_rollouts, n_judged, n_steps FROM load_t.steps_groups ORDER BY
 
 -- Loading it again changes nothing.
 CREATE TEMP TABLE before AS SELECT * FROM load_t.steps;
-SELECT groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, problems FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT n_groups, n_rollouts_added, n_rollouts_updated, n_steps_added, n_steps_repeated, n_contradictions, problems FROM stepadv.load_rollouts('load_t', 'load_lines');
 SELECT count(*) AS changed FROM (SELECT * FROM load_t.steps EXCEPT ALL SELECT * FROM before) x;
 -- A score that arrives later; a step that was missing.
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line) VALUES ('{"group_id": "5", "rollout_id": "d", "step_no": null, "outcome": 0.75, "success": true}'),
 	('{"group_id": "g", "rollout_id": "b", "step_no": 1, "observation": null, "action": "go"}');
-SELECT rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT n_rollouts_added, n_rollouts_updated, n_steps_added, n_steps_repeated, n_contradictions FROM stepadv.load_rollouts('load_t', 'load_lines');
 SELECT outcome, success FROM load_t.rollouts WHERE rollout_id = 'd';
 -- (Only a rollout's first step is at the start.)
 SELECT step_no, state IS NULL AS unknown FROM load_t.steps WHERE rollout_id = 'b' ORDER BY 1;
@@ -49,7 +49,7 @@ SELECT step_no, state IS NULL AS unknown FROM load_t.steps WHERE rollout_id = 'b
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line) VALUES
 	('{"group_id": "nul", "rollout_id": "r", "step_no": 0, "observation": "a\u0000b\\u0000c\\\u0000d\\\\u0000", "action": "\u0000\u0000", "args": {"k\u0000": "\u00000"}, "outcome": 1}');
-SELECT steps_added, nul_replaced FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT n_steps_added, n_nul_replaced FROM stepadv.load_rollouts('load_t', 'load_lines');
 SELECT observation = U&'a\FFFDb\005Cu0000c\005C\FFFDd\005C\005Cu0000' AS observation, action = U&'\FFFD\FFFD' AS action, args = jsonb_build_object(U&'k\FFFD', U&'\FFFD0') AS args
 FROM load_t.steps WHERE group_id = 'nul';
 
@@ -71,14 +71,14 @@ INSERT INTO load_lines (line) VALUES
 	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "action": "a"} trailing');
 -- Stop: the first one, and nothing is loaded.
 \set VERBOSITY terse
-SELECT steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT n_steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
 SELECT count(*) FROM load_t.rollouts WHERE group_id = 'bad';
 -- Skip: warned of, counted, listed.
 SET client_min_messages = error;
 CREATE TEMP TABLE skipped AS SELECT * FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
 SET client_min_messages = warning;
 \set VERBOSITY default
-SELECT lines_read, empty_lines, bad_lines, rollouts_added, steps_added, contradictions, jsonb_array_length(problems) AS listed FROM skipped;
+SELECT n_lines, n_empty_lines, n_bad_lines, n_rollouts_added, n_steps_added, n_contradictions, jsonb_array_length(problems) AS listed FROM skipped;
 SELECT p ->> 'line' AS line, left(regexp_replace(p ->> 'problem', ' \(.*', ''), 72) AS problem FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer <> 26 ORDER BY (p ->> 'line')::integer;
 -- (How deep is too deep is the server's business.)
 SELECT p ->> 'problem' ~ 'nested too deeply' AS too_deep FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer = 26;
@@ -93,9 +93,9 @@ INSERT INTO load_lines (line) VALUES
 	('{"group_id": "con", "rollout_id": "s", "step_no": 1, "action": "x", "outcome": 0, "success": false}'),
 	('{"group_id": "g", "rollout_id": "a", "step_no": 1, "action": "something else", "outcome": 1, "success": true}'),
 	('{"group_id": "g", "rollout_id": "c", "step_no": null, "outcome": 0.5}');
-SELECT contradictions FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT n_contradictions FROM stepadv.load_rollouts('load_t', 'load_lines');
 \set VERBOSITY terse
-SELECT lines_read, bad_lines, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
+SELECT n_lines, n_bad_lines, n_rollouts_added, n_rollouts_updated, n_steps_added, n_steps_repeated, n_contradictions FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
 \set VERBOSITY default
 SELECT rollout_id, outcome, success FROM load_t.rollouts WHERE group_id = 'con' OR rollout_id = 'c' ORDER BY 1;
 SELECT rollout_id, step_no, action FROM load_t.steps WHERE group_id = 'con' OR (rollout_id, step_no) = ('a', 1) ORDER BY 1, 2;
@@ -109,15 +109,15 @@ SELECT CASE i WHEN 1 THEN 'nonsense' WHEN 999 THEN replace(good, 'more', '\u0000
 FROM (SELECT i, jsonb_build_object('group_id', 'many', 'rollout_id', i / 10, 'step_no', i % 10, 'reward', 0.25, 'response_token_ids', jsonb_build_array(i, 1),
 	'observation', repeat('more ', 100), 'action', i)::text AS good FROM generate_series(1, 2000) i) x;
 \set VERBOSITY terse
-SELECT steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT n_steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
 SELECT count(*) FROM load_t.rollouts WHERE group_id = 'many';
-SELECT lines_read, empty_lines, bad_lines, rollouts_added, steps_added, contradictions, nul_replaced, p.* FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip'), LATERAL (SELECT jsonb_path_query_array(problems, '$[*].line') AS lines) p;
+SELECT n_lines, n_empty_lines, n_bad_lines, n_rollouts_added, n_steps_added, n_contradictions, n_nul_replaced, p.* FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip'), LATERAL (SELECT jsonb_path_query_array(problems, '$[*].line') AS lines) p;
 -- One in the middle alone, in what was loaded otherwise: nothing more is loaded.
 UPDATE load_lines SET line = '{"group_id": "many", "rollout_id": "late", "step_no": 0}' WHERE n = 1 OR n > 1499;
 DELETE FROM load_lines WHERE n BETWEEN 1502 AND 2000 OR n = 1001;
-SELECT steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT n_steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
 SELECT count(*) FROM load_t.rollouts WHERE rollout_id = 'late';
-SELECT bad_lines, rollouts_added, steps_added, steps_repeated FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
+SELECT n_bad_lines, n_rollouts_added, n_steps_added, n_steps_repeated FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
 \set VERBOSITY default
 -- Every step is its own line's, those after the bad ones too.
 SELECT count(*), sum(action::integer), count(*) FILTER (WHERE action::integer = rollout_id::integer * 10 + step_no AND response_token_ids = ARRAY[action::integer, 1] AND reward = 0.25) AS own,
@@ -135,7 +135,7 @@ SELECT stepadv.load_rollouts('load_t', 'load_t.steps');
 -- Temporary tables, and a source with a hostile name.
 CREATE TEMP TABLE "lines""; DROP TABLE load_lines; --" (n bigint, line text);
 INSERT INTO "lines""; DROP TABLE load_lines; --" VALUES (1, '{"group_id": "''; DROP TABLE load_lines; --", "rollout_id": "%s %I", "step_no": 0, "action": "$q$", "outcome": 1}');
-SELECT rollouts_added, steps_added FROM stepadv.load_rollouts('load_t', '"lines""; DROP TABLE load_lines; --"');
+SELECT n_rollouts_added, n_steps_added FROM stepadv.load_rollouts('load_t', '"lines""; DROP TABLE load_lines; --"');
 SELECT count(*) FROM load_lines;
 
 -- Into tables grouped by default: a task within a version within a run. A group is the task where no task is named; what
@@ -149,14 +149,14 @@ INSERT INTO load_lines (line) VALUES
 	('{"task_id": 7, "rollout_id": "a", "step_no": 1, "action": "z", "run_id": 3, "policy_version": "v2"}'),
 	('{"rollout_id": "a", "step_no": 0}'), ('{"task_id": ["x"], "rollout_id": "a"}'), ('{"task_id": "x", "rollout_id": "a", "policy_step": 1.5}'), ('{"task_id": "x", "rollout_id": "a", "policy_step": "1"}'), ('{"task_id": "x", "rollout_id": "a", "run_id": true}');
 SET client_min_messages = error;
-SELECT groups, rollouts_added, steps_added, bad_lines, contradictions, problems FROM stepadv.load_rollouts('load_run', 'load_lines', 'skip', run_id => 'all', policy_step => 50);
+SELECT n_groups, n_rollouts_added, n_steps_added, n_bad_lines, n_contradictions, problems FROM stepadv.load_rollouts('load_run', 'load_lines', 'skip', run_id => 'all', policy_step => 50);
 SET client_min_messages = warning;
 SELECT run_id, policy_version, task_id, rollout_id, policy_step, outcome, tags FROM load_run.rollouts ORDER BY 1, 2, 3;
 SELECT run_id, policy_version, task_id, rollout_id, step_no, action, metadata FROM load_run.steps ORDER BY 1, 2, 3, 5;
 -- The same again is known; the same under another run is another rollout; contradictions name the group as it is written.
 DELETE FROM load_lines WHERE n > 4;
-SELECT rollouts_added, steps_added, steps_repeated, contradictions FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'all');
-SELECT rollouts_added, steps_added, steps_repeated FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'another', policy_version => 'v9');
+SELECT n_rollouts_added, n_steps_added, n_steps_repeated, n_contradictions FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'all');
+SELECT n_rollouts_added, n_steps_added, n_steps_repeated FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'another', policy_version => 'v9');
 SELECT run_id, policy_version, task_id FROM load_run.rollouts WHERE policy_version = 'v9';
 UPDATE load_lines SET line = replace(line, '"y"', '"other"');
 SELECT stepadv.load_rollouts('load_run', 'load_lines', run_id => 'all');
@@ -166,7 +166,7 @@ INSERT INTO load_lines (line) VALUES
 	('{"task_id": "t", "rollout_id": "of task", "step_no": 0, "run_id": "s", "policy_step": 1, "tags": 5}'),
 	('{"task_id": "t", "group_id": "own", "rollout_id": "of both", "step_no": 0}'), ('{"rollout_id": "of none"}');
 SET client_min_messages = error;
-SELECT rollouts_added, problems FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip', policy_version => 'v3');
+SELECT n_rollouts_added, problems FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip', policy_version => 'v3');
 SET client_min_messages = warning;
 SELECT group_id, rollout_id, task_id, run_id, policy_version, policy_step, tags FROM load_t.rollouts WHERE rollout_id ~ '^of' ORDER BY 1;
 -- Into tables of other columns: by any key of the line.
@@ -174,7 +174,7 @@ SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_by', group_by =
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line) VALUES ('{"task_id": "t", "rollout_id": "a", "step_no": 0, "\"Kind''s\" {i} %s": "easy", "run_id": "s"}'), ('{"task_id": "t", "rollout_id": "a", "step_no": 0, "\"Kind''s\" {i} %s": 2}'), ('{"task_id": "t", "rollout_id": "a"}');
 SET client_min_messages = error;
-SELECT rollouts_added, steps_added, problems FROM stepadv.load_rollouts('load_by', 'load_lines', 'skip');
+SELECT n_rollouts_added, n_steps_added, problems FROM stepadv.load_rollouts('load_by', 'load_lines', 'skip');
 SET client_min_messages = warning;
 SELECT """Kind's"" {i} %s" AS kind, task_id, rollout_id, run_id FROM load_by.rollouts ORDER BY 1;
 DROP SCHEMA load_run, load_by CASCADE;

@@ -27,7 +27,7 @@ SELECT rollout_id, step_no, reason FROM stepadv.select_steps('tr.steps_rtmc', su
 SELECT rollout_id, step_no, reason FROM stepadv.select_steps('tr.steps_rtmc', min_action_visits => 2, success_only => true) ORDER BY 1, 2;
 SELECT count(*) = (SELECT count(*) FROM tr.steps_rtmc WHERE n_action >= 2 AND advantage IS NOT NULL) AS as_in_view, count(*) FROM stepadv.select_steps('tr.steps_rtmc', min_action_visits => 2);
 SELECT count(*) FROM stepadv.select_steps('tr.steps_rtmc', success_only => true, outcome => 'outcome');
-SELECT rule_no, rule, setting, kept FROM stepadv.explain_selection('tr.steps_rtmc', 'rtmc', success_only => true, min_action_visits => 2);
+SELECT rule_no, rule, setting, n_kept FROM stepadv.explain_selection('tr.steps_rtmc', 'rtmc', success_only => true, min_action_visits => 2);
 SELECT stepadv.create_selection('tr.steps_rtmc', 'picked', success_only => true, min_action_visits => 2);
 SELECT obj_description('tr.picked'::regclass);
 SELECT stepadv.select_steps('tr.steps_rtmc', min_action_visits => 0);
@@ -39,7 +39,7 @@ SELECT stepadv.select_steps('tr.plain', success_only => true, group_by => '{task
 SELECT n.sign, count(*), count(*) = (SELECT count(*) FROM tr.steps_rtmc v WHERE CASE n.sign WHEN 'positive' THEN v.advantage > 0
 	WHEN 'negative' THEN v.advantage < 0 ELSE v.advantage IS NOT NULL END) AS as_in_view, min(s.reason) AS reason
 FROM unnest('{positive,negative,any}'::text[]) n(sign), stepadv.select_steps('tr.steps_rtmc', sign => n.sign) s GROUP BY n.sign ORDER BY n.sign;
-SELECT rule, setting, before, removed, kept, positive, negative FROM stepadv.explain_selection('tr.steps_rtmc', sign => 'negative', per_rollout => 1);
+SELECT rule, setting, n_before, n_removed, n_kept, n_positive, n_negative FROM stepadv.explain_selection('tr.steps_rtmc', sign => 'negative', per_rollout => 1);
 SELECT stepadv.create_selection('tr.steps_rtmc', 'worse', sign => 'negative', per_group => 2);
 SELECT obj_description('tr.worse'::regclass), (SELECT max(advantage) < 0 FROM tr.worse) AS negative;
 SELECT stepadv.select_steps('tr.steps_rtmc', sign => 'plus');
@@ -71,7 +71,7 @@ CREATE FUNCTION pg_temp.wrong(method text, min_gap float8, min_visits integer) R
 	-- Equally good actions: any of them is the best.
 	SELECT method, (SELECT count(*) FROM given), (SELECT count(*) FROM (SELECT DISTINCT g, state FROM expected) e FULL JOIN given p USING (g, state)
 		WHERE p.gap IS NULL OR NOT EXISTS (SELECT FROM expected x WHERE (x.g, x.state) = (p.g, p.state) AND abs(x.q - p.chosen_q) < 1e-12 AND abs(x.worst_q - p.rejected_q) < 1e-12
-			AND x.visits = p.chosen_visits AND x.worst_visits = p.rejected_visits AND abs(x.gap_error - p.gap_error) < 1e-12 AND x.actions = p.actions
+			AND x.visits = p.n_chosen_visits AND x.worst_visits = p.n_rejected_visits AND abs(x.gap_error - p.gap_error) < 1e-12 AND x.actions = p.n_actions
 			AND p.gap = p.chosen_q - p.rejected_q
 			AND p.chosen_step_id = (SELECT a.step_id FROM actions a JOIN random_steps c ON c.step_id = p.chosen_step_id AND (a.g, a.state, a.action) = (c.g, c.state, c.action))
 			AND p.rejected_step_id = (SELECT a.step_id FROM actions a JOIN random_steps c ON c.step_id = p.rejected_step_id AND (a.g, a.state, a.action) = (c.g, c.state, c.action)))) 

@@ -47,7 +47,7 @@ SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(
 SELECT count(*) FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, rtmc_tree(g) a;
 
 -- the tree: visits are rollouts, the loop 1 -> 1 is an edge
-SELECT state, action, next_state, visits, successes, q, step_id FROM x, rtmc_tree(g, gamma => 0.5);
+SELECT state, action, next_state, n_visits, n_successes, q, step_id FROM x, rtmc_tree(g, gamma => 0.5);
 SELECT bool_and(t.q = a.q AND t.v = a.v AND t.advantage = a.advantage) AS same_as_rtmc FROM x, rtmc_tree(g) t, rtmc(g) a WHERE a.step_id = t.step_id;
 SELECT s.* FROM x, group_summary(g) s;
 

@@ -65,10 +65,10 @@ CREATE FUNCTION pg_temp.two_sided(z float8, n float8) RETURNS float8 LANGUAGE sq
 	SELECT 1 - (SELECT sum((1 + x * x / n) ^ (-(n + 1) / 2)) * abs(z) / 4000 FROM (SELECT abs(z) * (k + 0.5) / 4000 AS x FROM generate_series(0, 3999) k) y)
 		/ (SELECT sum((1 + x * x / n) ^ (-(n + 1) / 2)) / 100 FROM (SELECT (k + 0.5) / 100 AS x FROM generate_series(0, 39999) k) y)
 $$;
-SELECT max(abs(c.p - least(1, n.n * least(s.p, t.n * t.p))) / n.n) < 0.003 AS p, count(*) FILTER (WHERE t.n * t.p < s.p AND c.p < 1) > 0 AS some_by_state, count(*) FILTER (WHERE s.p < t.n * t.p AND c.p < 1) > 0 AS some_by_all
+SELECT max(abs(c.p_value - least(1, n.n * least(s.p, t.n * t.p))) / n.n) < 0.003 AS p, count(*) FILTER (WHERE t.n * t.p < s.p AND c.p_value < 1) > 0 AS some_by_state, count(*) FILTER (WHERE s.p < t.n * t.p AND c.p_value < 1) > 0 AS some_by_all
 FROM checked c JOIN (SELECT s, a, pg_temp.two_sided(z, carrying) AS p FROM scored) s ON s.s = c.state AND s.a = c.action
 	LEFT JOIN (SELECT s, a, count(*) AS n, min(pg_temp.two_sided(z, carrying)) AS p FROM told GROUP BY 1, 2) t ON t.s = c.state AND t.a = c.action, (SELECT count(*) AS n FROM checked) n;
-SELECT bool_and(p >= last) AS surest_first FROM (SELECT p, lag(p, 1, 0) OVER (ORDER BY i) AS last FROM (SELECT p, row_number() OVER () AS i FROM checked) x) y;
+SELECT bool_and(p >= last) AS surest_first FROM (SELECT p, lag(p, 1, 0) OVER (ORDER BY i) AS last FROM (SELECT p_value AS p, row_number() OVER () AS i FROM checked) x) y;
 
 -- Nothing to say: no groups, none that differ, nobody judged.
 SELECT count(*) AS none FROM state_check('{}');
@@ -82,7 +82,7 @@ SELECT * FROM state_check('{}', min_rollouts => 0);
 -- where states tell all; where they hide something, at least 75 in 100.
 SELECT credit.prepare();
 CREATE FUNCTION least_p(problem text, states text, seed bigint) RETURNS float8 LANGUAGE sql AS $$
-	SELECT coalesce(min(c.p), 1)
+	SELECT coalesce(min(c.p_value), 1)
 	FROM (SELECT array_agg(x.rollouts ORDER BY g) AS groups
 	      FROM (SELECT (s.rollout_id - 1) / 8 AS g, stepadv.rollout_agg((s.rollout_id << 20) + s.step_no, s.rollout_id, s.step_no,
 	              CASE states WHEN 'exact' THEN s.state_hash ELSE s.look_hash END, s.action_hash, s.reward) AS rollouts
@@ -97,7 +97,7 @@ SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.1) >= 0.75 * count(*) AS 
 FROM (SELECT least_p(problem, 'hidden', seed) AS p FROM unnest('{key and door,two keys,more rooms,migration,find the fault,rooms,shop}'::text[]) problem,
 	generate_series(1, 4) seed) x;
 -- What it names: going on from where the key lies, which is all that one sees of having it.
-SELECT c.look, c.taken, c.p < 0.001 AS sure, c.difference > 0 AS better
+SELECT c.look, c.taken, c.p_value < 0.001 AS sure, c.difference > 0 AS better
 FROM (SELECT array_agg(x.rollouts ORDER BY g) AS groups
       FROM (SELECT (s.rollout_id - 1) / 8 AS g, rollout_agg((s.rollout_id << 20) + s.step_no, s.rollout_id, s.step_no, s.look_hash, s.action_hash, s.reward) AS rollouts
             FROM credit.simulate('key and door', 128, 1) s GROUP BY 1) x) y,

@@ -40,7 +40,7 @@ FROM tab_outcome.steps_rtmc WHERE rollout_id = 'r1' AND step_no = 0;
 UPDATE tab_sum.steps SET step_id = 1;
 SELECT count(*), count(*) FILTER (WHERE observation ~ format('^%s.* s%s$', left(rollout_id, 1), step_no)) AS own FROM tab_sum.steps_rtmc WHERE group_id = 'g';
 -- The tree: r1 takes action 1 in state 1, a step before the last (0.99), and in state 2 (1); r2 action 2 in state 1 (0).
-SELECT state, action, visits, successes, q, observation, base_state FROM tab_outcome.steps_rtmc_tree WHERE group_id = 'g' ORDER BY 1, 2;
+SELECT state, action, n_visits, n_successes, q, observation, base_state FROM tab_outcome.steps_rtmc_tree WHERE group_id = 'g' ORDER BY 1, 2;
 -- The value feeds any function of the group. Success is given for r1 (yes) and r2 (no); 'no step' has 0.5 > 0: 2 of 3.
 SELECT v.group_id, s.n_rollouts, s.success_rate FROM tab_outcome.steps_values v, stepadv.group_summary(v.rollouts) s ORDER BY 1;
 
@@ -147,7 +147,7 @@ SELECT pg_temp.fill_calls('tab_obs'), pg_temp.fill_calls('tab_his'), pg_temp.fil
 -- Edges then: view of both, edit, failed edit, finish of y (all from the viewed file), finish of x: 5.
 SELECT o.rollout_id, o.step_no, o.n_state AS observation, h.n_state AS history, s.n_state AS signature
 FROM tab_obs.steps_rtmc o JOIN tab_his.steps_rtmc h USING (rollout_id, step_no) JOIN tab_sig.steps_rtmc s USING (rollout_id, step_no) ORDER BY 1, 2;
-SELECT state IS NOT NULL AS has_state, count(*), sum(visits) AS visits FROM tab_sig.steps_rtmc_tree GROUP BY 1;
+SELECT state IS NOT NULL AS has_state, count(*), sum(n_visits) AS n_visits FROM tab_sig.steps_rtmc_tree GROUP BY 1;
 SELECT * FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_sig.steps_rtmc WHERE group_id = 'g'$$);
 DROP SCHEMA tab_obs, tab_his, tab_sig CASCADE;
 

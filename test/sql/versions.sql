@@ -44,7 +44,7 @@ UPDATE vs.steps SET reward = 1 WHERE rollout = 't1 a 3' AND n = 2;
 SELECT n_successes FROM vs.steps_flaky WHERE task = 't1';
 SELECT stepadv.refresh('vs.steps');
 SELECT n_successes FROM vs.steps_flaky WHERE task = 't1';
-SELECT n_a, n_successes_a, rate_b FROM stepadv.compare_versions('vs.steps', 'a', 'b') WHERE task = '{"task": "t1"}';
+SELECT n_judged_a, n_successes_a, rate_b FROM stepadv.compare_versions('vs.steps', 'a', 'b') WHERE task = '{"task": "t1"}';
 SELECT stepadv.unmaintain('vs.steps');
 UPDATE vs.steps SET reward = 0 WHERE rollout = 't1 a 3' AND n = 2;
 
@@ -90,8 +90,8 @@ FROM vs.runs_pass_at_k v LEFT JOIN (
 	FROM (SELECT version, run, part, task, k, stepadv.pass_at_k(count(success), count(*) FILTER (WHERE success), k) AS p FROM vs.runs, unnest('{1,2,4,5}'::integer[]) k GROUP BY version, run, part, task, k) t WHERE p IS NOT NULL GROUP BY version, run, part, k) p
 ON (p.version, p.run, p.part, p.k) = (v.policy_version, v.run_id, v.part, v.k);
 SELECT * FROM vs.runs_flaky ORDER BY 1, 2, 3, 4 LIMIT 3;
-SELECT task, n_a, n_b FROM stepadv.compare_versions('vs.runs', '1', '2') ORDER BY (task ->> 'task')::integer LIMIT 2;
-SELECT task, n_a, n_b FROM stepadv.compare_versions('vs.runs', '1', '2', division => 'run_id') ORDER BY (task ->> 'task')::integer LIMIT 2;
+SELECT task, n_judged_a, n_judged_b FROM stepadv.compare_versions('vs.runs', '1', '2') ORDER BY (task ->> 'task')::integer LIMIT 2;
+SELECT task, n_judged_a, n_judged_b FROM stepadv.compare_versions('vs.runs', '1', '2', division => 'run_id') ORDER BY (task ->> 'task')::integer LIMIT 2;
 SELECT * FROM stepadv.compare_versions('vs.runs', 'p0', 'p1', division => 'part');
 
 -- More tasks than all signs are tried of: drawn, by the seed, and the same again; near what all signs say of as many tasks as can be tried.
@@ -104,8 +104,8 @@ FROM vs.compared c
 CROSS JOIN LATERAL (
 	SELECT sum(w) FILTER (WHERE w <= w_seen * (1 + 1e-7)) / sum(w) AS p
 	FROM (SELECT w, max(w) FILTER (WHERE x = c.n_successes_a) OVER () AS w_seen
-		FROM (SELECT x, (factorial(c.n_a) / factorial(x) / factorial(c.n_a - x) * factorial(c.n_b) / factorial(m - x) / factorial(c.n_b - m + x))::float8 AS w
-			FROM (SELECT c.n_successes_a + c.n_successes_b AS m) m, generate_series(greatest(0, m - c.n_b), least(m, c.n_a)) x) w) w) f
+		FROM (SELECT x, (factorial(c.n_judged_a) / factorial(x) / factorial(c.n_judged_a - x) * factorial(c.n_judged_b) / factorial(m - x) / factorial(c.n_judged_b - m + x))::float8 AS w
+			FROM (SELECT c.n_successes_a + c.n_successes_b AS m) m, generate_series(greatest(0, m - c.n_judged_b), least(m, c.n_judged_a)) x) w) w) f
 CROSS JOIN LATERAL (SELECT least(1, min(o.p_value * (SELECT count(*) FROM vs.compared) / (SELECT count(*) FROM vs.compared u WHERE u.p_value <= o.p_value * (1 + 1e-12)))) AS q FROM vs.compared o WHERE o.p_value >= c.p_value * (1 - 1e-12)) q;
 SELECT abs(d.difference - avg(c.difference)) < 1e-12 AS difference, abs(d.stderr - stddev_samp(c.difference) / sqrt(count(*))) < 1e-12 AS error, d.n_solved = count(*) FILTER (WHERE c.solved) AS solved,
 	d.n_lost = count(*) FILTER (WHERE c.lost) AS lost, abs(d.rate_b - d.rate_a - d.difference) < 1e-12 AS rates
@@ -133,7 +133,7 @@ SELECT count(*) > 10 AS made FROM stepadv.create_tables('vs_canonical', views =>
 INSERT INTO vs_canonical.rollouts (run_id, policy_version, task_id, rollout_id, success) SELECT r, v, 't' || t, 'r' || i, i <= t FROM unnest('{1,2}'::text[]) r, unnest('{a,b}'::text[]) v, generate_series(1, 3) t, generate_series(1, CASE v WHEN 'a' THEN 3 ELSE 2 END) i;
 CREATE TABLE vs.before_kept AS SELECT * FROM vs_canonical.steps_pass_at_k;
 SELECT run_id, policy_version, policy_step, k, n_tasks, pass_at_k, pass_hat_k FROM vs.before_kept ORDER BY 1, 2, 4;
-SELECT task, n_a, n_successes_a, n_b, n_successes_b FROM stepadv.compare_versions('vs_canonical.rollout_rows', 'a', 'b') ORDER BY task;
+SELECT task, n_judged_a, n_successes_a, n_judged_b, n_successes_b FROM stepadv.compare_versions('vs_canonical.rollout_rows', 'a', 'b') ORDER BY task;
 SELECT stepadv.maintain('vs_canonical.rollout_rows') IS NOT NULL AS kept;
 SELECT count(*) AS differ FROM ((SELECT * FROM vs.before_kept EXCEPT SELECT * FROM vs_canonical.steps_pass_at_k) UNION ALL (SELECT * FROM vs_canonical.steps_pass_at_k EXCEPT SELECT * FROM vs.before_kept)) d;
 SELECT * FROM vs_canonical.steps_flaky WHERE run_id = '2' ORDER BY 1, 2, 3;

@@ -59,7 +59,7 @@ my %long = (
 	'batch_td of one dense cycle' => 'SELECT sum(advantage) FROM dense, generate_series(0, 9) n, batch_td(rollouts, gamma => 1, lambda => n / 10.0)',
 	'rtmc' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, rtmc(rollouts, gamma => 1.0 / n)',
 	'grpo' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, grpo(rollouts, step_rewards => true, gamma => 1.0 / n)',
-	'rtmc_tree' => 'SELECT sum(visits) FROM big, generate_series(1, 20) n, rtmc_tree(rollouts, gamma => 1.0 / n)',
+	'rtmc_tree' => 'SELECT sum(n_visits) FROM big, generate_series(1, 20) n, rtmc_tree(rollouts, gamma => 1.0 / n)',
 	'history_states' => 'SELECT sum(n_states) FROM big, generate_series(1, 20) n, group_summary(history_states(rollouts), n)',
 	'rollup' => 'SELECT pg_column_size(rollup(rollouts)) FROM big, generate_series(1, 100)');
 for my $what (sort keys %long)

@@ -100,7 +100,7 @@ foreach my $view (@views)
 		# Of a list Citus does not see that it holds for what is joined, too.
 		my $tasks = $query =~ /task = 7/ ? 1 : $query =~ /ANY/ ? ($view =~ /_(rows|values)$/ ? '[123]' : '[1-4]') : 4;
 		my $place = place($plan);
-		ok($place eq 'shards' || $place eq 'shards, put together' && $query !~ /^SELECT \*.*WHERE/ || $view =~ /^whole/ && $view =~ $of_all && $place =~ /^shards/ || $suffix =~ /^(signs|pass_at_k|credit_check)$/ && $place =~ /^shards/,
+		ok($place eq 'shards' || $place eq 'shards, put together' && $query !~ /^SELECT \*.*WHERE/ || $view =~ /^whole/ && $view =~ $of_all && $place =~ /^shards/ || $suffix =~ /^(quadrants_over_time|pass_at_k|credit_check)$/ && $place =~ /^shards/,
 			"$query: on the $place") or diag($plan);
 		like($plan, qr/Task Count: $tasks\b/, "in $tasks shards");
 		is(rounded(ask($query)), rounded($alone->safe_psql('postgres', $query)), 'and gives what one server does');
@@ -225,7 +225,7 @@ is(ask('SELECT count(*), count(model) FROM referred_grpo'), '1600|1600', 'a refe
 like(refused(q(SELECT stepadv.create_pool('step', 'plain'))), qr/ERROR:  cannot make a pool of groups of (public\.)?step: it is a distributed table\nHINT:/, 'a pool');
 # What reads views of an attachment reads them there.
 is(rounded(ask($_)), rounded($alone->safe_psql('postgres', $_)), $_) foreach (
-	q(SELECT task, n_successes_a, n_b, difference, lost FROM stepadv.compare_versions('step', 'v0', 'v1', 'whole', division => 'policy_version')),
+	q(SELECT task, n_successes_a, n_judged_b, difference, lost FROM stepadv.compare_versions('step', 'v0', 'v1', 'whole', division => 'policy_version')),
 	q(SELECT group_key, rollout_id, step_no, advantage, reason FROM stepadv.select_steps('plain_rtmc', min_visits => 2)),
 	q(SELECT * FROM stepadv.explain_selection('plain_rtmc', min_visits => 2)));
 # However the settings are.

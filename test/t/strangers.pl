@@ -427,7 +427,7 @@ works('alice', 'overloaded', q(
 	SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', columns => '{"success": "success", "policy_version": "version", "task_id": "k", "run_id": "experiment", "policy_step": "train_step", "rewards": ["reward", "sub"], "dimensions": ["seed", "at", "g"], "logp_new": "ln", "logp_old": "lo"}', views => '{all}', prefix => 'runs', options => '{"show_rollouts": "public.all_runs"}');
 	SELECT count(*) > 0 FROM public.runs_groups_over_time; SELECT count(*), sum(mean_reward_sub) > 0 FROM public.runs_progress_over_time; SELECT count(staleness) FROM public.runs_advantages WHERE method = 'rtmc';
 	SELECT count(staleness), count(run_id) FROM public.runs_compare; SELECT count(*), count(run_id) FROM public.runs_groups; SELECT count(*) > 0 FROM public.runs_quadrants; SELECT count(*) > 0 FROM public.runs_disagreements;
-	SELECT sum(kept) > 0 FROM stepadv.explain_selection('public.runs_rtmc'::regclass, max_staleness => 3);
+	SELECT sum(n_kept) > 0 FROM stepadv.explain_selection('public.runs_rtmc'::regclass, max_staleness => 3);
 	SELECT count(*) FROM public.al_compare; SELECT count(*) > 0 FROM public.al_quadrants; SELECT count(*) > 0 FROM public.al_progress_over_time; SELECT count(*) > 0 FROM public.al_advantages;
 	SELECT count(*) FROM public.al_ratios; SELECT count(*) FROM public.signed_rtmc;
 	SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, informative => 'dapo', per_rollout => 1) s), "t\nt\nt\nt\n10|t\n40\n40|40\n2|2\nt\nt\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
@@ -506,12 +506,12 @@ works('mallory', 'checked', qq(
 foreach my $who ('alice', 'admin')
 {
 	my $group = '(SELECT stepadv.rollout_agg(i, i, 0, 1, i % 2, i) FROM generate_series(1, 4) i)';
-	works($who, 'checked', "SET search_path = m, stepadv, public; SELECT s.s[1][1:2] FROM stepadv.credit_sums(ARRAY[$group]) s(s); SELECT s.s[1][1] FROM stepadv.credit_sums(ARRAY[$group], 'rtmc') s(s); SELECT c.steps FROM stepadv.credit_sums(ARRAY[$group], 'grpo') s(s), stepadv.credit_check(s.s) c",
+	works($who, 'checked', "SET search_path = m, stepadv, public; SELECT s.s[1][1:2] FROM stepadv.credit_sums(ARRAY[$group]) s(s); SELECT s.s[1][1] FROM stepadv.credit_sums(ARRAY[$group], 'rtmc') s(s); SELECT c.n_steps FROM stepadv.credit_sums(ARRAY[$group], 'grpo') s(s), stepadv.credit_check(s.s) c",
 		"{{4,4}}\n4\n4", "$who checks stepadv's methods");
 	refused($who, 'checked', "SET search_path = m, stepadv, public; SELECT stepadv.credit_sums(ARRAY[$group], 'evil_method')", qr/unknown method: 'evil_method'/, "$who does not know mallory's");
 	foreach my $table (sort values %kept)
 	{
-		works($who, 'checked', qq(SET search_path = m, stepadv, public; SELECT count(*) > 5, sum(steps) > 0 FROM public.${table}_credit_check;
+		works($who, 'checked', qq(SET search_path = m, stepadv, public; SELECT count(*) > 5, sum(n_steps) > 0 FROM public.${table}_credit_check;
 			SELECT count(*) FROM public.${table}_credit_check WHERE method = 'evil_method'), "t|t\n0", "$who reads what was checked of $table");
 	}
 	works($who, 'checked', q(SET search_path = m, stepadv, public; SELECT sum((SELECT count(*) FROM stepadv.add_views(a.source, '{}', a.prefix))) >= 0 FROM stepadv.attachments() a; SELECT count(*) > 5 FROM public.a_credit_check), "t\nt", "$who upgrades");
@@ -600,9 +600,9 @@ my $lines = q(CREATE TEMP TABLE lines AS SELECT n, format('{"task_id": "t", "rol
 foreach my $call ([ q(SELECT string_agg(g || claimed_by, ' ') FROM stepadv.claim_groups(NULL::m.p_ready, 2, order_by => '{g desc}', holder => 'admin'); SELECT 2 * count(claim) FROM m.p_pool), "2admin 1admin\n4", 'claims' ],
 	[ q(SELECT stepadv.consume_groups('m.p_ready', (SELECT claim FROM m.p_pool WHERE claim IS NOT NULL LIMIT 1), 1)), 2, 'consumes' ],
 	[ q(SELECT count(*) FROM stepadv.select_steps('m.chosen', group_by => '{g}', per_group => 1)), 3, 'selects' ],
-	[ q(SELECT max(kept) FROM stepadv.explain_selection('m.chosen', group_by => '{g}', per_group => 1)), 30, 'explains' ],
-	[ "$lines SELECT rollouts_added, steps_added FROM stepadv.load_rollouts('ml', 'lines')", '2|2', 'loads' ],
-	[ "$lines UPDATE lines SET line = replace(replace(line, '\"a\"', '\"b\"'), '\"outcome\": 1', '\"outcome\": 2'); SELECT rollouts_updated, steps_added FROM stepadv.load_rollouts('ml', 'lines', replace => true); SELECT string_agg(action, '') FROM ml.steps", "1|2\nbb", 'loads anew' ])
+	[ q(SELECT max(n_kept) FROM stepadv.explain_selection('m.chosen', group_by => '{g}', per_group => 1)), 30, 'explains' ],
+	[ "$lines SELECT n_rollouts_added, n_steps_added FROM stepadv.load_rollouts('ml', 'lines')", '2|2', 'loads' ],
+	[ "$lines UPDATE lines SET line = replace(replace(line, '\"a\"', '\"b\"'), '\"outcome\": 1', '\"outcome\": 2'); SELECT n_rollouts_updated, n_steps_added FROM stepadv.load_rollouts('ml', 'lines', replace => true); SELECT string_agg(action, '') FROM ml.steps", "1|2\nbb", 'loads anew' ])
 {
 	works('admin', 'helped', $call->[0], $call->[1], "an administrator $call->[2]");
 	like("@noise", qr/evil ran as mallory/, 'she had a trap there');

@@ -17,7 +17,7 @@ $node->safe_psql('postgres', q(
 	SELECT count(*) FROM stepadv.create_tables('plain');
 	CREATE TABLE lines AS SELECT i AS n, jsonb_build_object('task_id', 't' || i / 32, 'rollout_id', 'r' || i / 8, 'step_no', i % 8, 'observation', 'saw ' || i % 5, 'action', 'did ' || i % 3, 'outcome', i / 8 % 2)::text AS line
 	FROM generate_series(0, 127::bigint) i));
-is($node->safe_psql('postgres', q(SELECT rollouts_added, steps_added FROM stepadv.load_rollouts('plain', 'lines'))), '16|128', 'lines are loaded');
+is($node->safe_psql('postgres', q(SELECT n_rollouts_added, n_steps_added FROM stepadv.load_rollouts('plain', 'lines'))), '16|128', 'lines are loaded');
 
 # Identities that were filled, by all ways into the table.
 $node->safe_psql('postgres', q(

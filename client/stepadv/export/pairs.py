@@ -10,7 +10,7 @@ from stepadv.text import Failed, quoted
 
 # What preference_pairs takes of the options that attach was given for all methods.
 NUMBERS = ("gamma", "prior", "baseline", "success_above")
-SHOWN = "chosen_q rejected_q gap gap_error confidence chosen_visits rejected_visits reason".split()
+SHOWN = "chosen_q rejected_q gap gap_error confidence n_chosen_visits n_rejected_visits reason".split()
 # The states of steps.  If turns are the steps, any call of a turn has the state of the turn.
 STATES = """ARRAY(SELECT t.state
     FROM unnest({}::bigint[]) u(step_id) JOIN stepadv.returns(g.rollouts) r ON r.step_id = u.step_id

@@ -97,7 +97,7 @@ def hidden_tasks(source: Source) -> tuple[int, int]:
         return 0, 0
     row = source.connection.execute(sql.SQL(
         "SELECT count(*), count(*) FILTER (WHERE y.p * y.n < 0.01) FROM (SELECT count(*) OVER () AS n,"
-        " (SELECT min(c.p) FROM stepadv.state_check(x.groups) c) AS p FROM (SELECT (array_agg(v.{}))[1:64] AS groups"
+        " (SELECT min(c.p_value) FROM stepadv.state_check(x.groups) c) AS p FROM (SELECT (array_agg(v.{}))[1:64] AS groups"
         " FROM {} v GROUP BY v.{} HAVING count(*) >= 16) x) y"
     ).format(sql.Identifier(value), source.view("values"), sql.Identifier(task))).fetchone()
     return row or (0, 0)
@@ -267,10 +267,10 @@ def decisions(source: Source, group: Group, of_group: list[dict[str, Any]]) -> l
     """States where one action leads to more than another, by 5 visits or more, 2 of each, and a confidence of .8."""
     where, values = source.key_filter("v", group.key)
     query = sql.SQL(
-        "SELECT d.state, d.visits, d.gap, d.gap_error, d.best_q, d.worst_q, d.best_visits, d.worst_visits,"
+        "SELECT d.state, d.n_visits, d.gap, d.gap_error, d.best_q, d.worst_q, d.n_best_visits, d.n_worst_visits,"
         " d.best_step_id, d.worst_step_id FROM {} v, stepadv.decision_points(v.rollouts) d WHERE {}"
-        " AND d.visits >= %s AND least(d.best_visits, d.worst_visits) > 1 AND d.gap > %s * d.gap_error"
-        " ORDER BY d.gap / nullif(d.gap_error, 0) DESC NULLS LAST, d.visits DESC, d.state"
+        " AND d.n_visits >= %s AND least(d.n_best_visits, d.n_worst_visits) > 1 AND d.gap > %s * d.gap_error"
+        " ORDER BY d.gap / nullif(d.gap_error, 0) DESC NULLS LAST, d.n_visits DESC, d.state"
     ).format(source.view("values"), where)
     by_id = {s["id"]: s for s in of_group}
     by_state: dict[int | None, int] = {}
