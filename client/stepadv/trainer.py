@@ -13,10 +13,10 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from stepadv.text import nearest, quoted
@@ -34,10 +34,15 @@ _SETTINGS = {"search_path": "pg_catalog, pg_temp", "plan_cache_mode": "force_gen
 # How struct packs a number of an array, and the type of it.
 _ARRAYS = {"real[]": ("f", 700), "integer[]": ("i", 23)}
 _COLUMNS = """
-SELECT a.attname, format_type(a.atttypid, NULL), coalesce(pg_get_expr(d.adbin, d.adrelid), ''),
-    a.attnum = ANY (SELECT unnest(i.indkey) FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary)
-FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
+SELECT r.name, a.attname, format_type(a.atttypid, NULL), coalesce(pg_get_expr(d.adbin, d.adrelid), ''),
+    coalesce(a.attnum = ANY (i.indkey), false)
+FROM unnest(%s::text[]) r(name) JOIN pg_attribute a ON a.attrelid = to_regclass(r.name)
+LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"""
+# What COPY begins with, and how many rows it is given at a time: the server works on them while we make the next.
+_SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_SENT_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -53,65 +58,81 @@ class Batch:
 @contextmanager
 def _our_settings(connection: Connection) -> Iterator[None]:
     """A transaction, or a part of one, after which settings are what they were."""
-    change = "SELECT pg_catalog.current_setting(%(name)s), pg_catalog.set_config(%(name)s, %(value)s, true)"
+    change = """SELECT pg_catalog.current_setting(s.name), pg_catalog.set_config(s.name, s.value, true)
+        FROM ROWS FROM (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[]))
+        s(name, value)"""
+    names = list(_SETTINGS)
     with connection.transaction():
-        before = {n: connection.execute(change, {"name": n, "value": v}).fetchone() for n, v in _SETTINGS.items()}
+        before = connection.execute(change, (names, list(_SETTINGS.values()))).fetchall()
         yield
-        for name, (value, _) in before.items():
-            connection.execute(change, {"name": name, "value": value})
+        connection.execute(change, (names, [value for value, _ in before]))
 
 
-def _found(connection: Connection, schema: str, relation: str) -> dict[str, tuple[str, str, bool]]:
-    """Of each column of a relation its type, its default, and whether it is of the primary key."""
-    return {row[0]: row[1:] for row in connection.execute(_COLUMNS, (quoted(schema, relation),))}
-
-
-def _columns(connection: Connection, schema: str, table: str) -> dict[str, tuple[str, str, bool]]:
-    if found := _found(connection, schema, table):
-        return found
-    raise ValueError(f"there is no table {schema}.{table}: SELECT stepadv.create_tables('{schema}')")
+def _found(connection: Connection, schema: str, *relations: str) -> list[dict[str, tuple[str, str, bool]]]:
+    """Of each relation, of each column its type, its default, and whether it is of the primary key."""
+    names = [quoted(schema, relation) for relation in relations]
+    found: dict[str, dict[str, tuple[str, str, bool]]] = {name: {} for name in names}
+    for relation, column, *known in connection.execute(_COLUMNS, (names,)):
+        found[relation][column] = tuple(known)
+    return list(found.values())
 
 
 def _copy(connection: Connection, schema: str, table: str, rows: list[Row], types: Row) -> None:
     """COPY of what the rows have; what some of them have not is NULL."""
-    from psycopg.types.json import Jsonb
+    from psycopg.pq import Format
 
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
     for name in names:
         if name not in types:
             hint = f'; perhaps you meant "{near}"' if (near := nearest(name, types)) else ""
             raise ValueError(f'{schema}.{table} has no column "{name}"{hint}')
-
-    def plain(value: Any, type: str) -> Any:
-        if value is not None and type == "jsonb":
-            return Jsonb(value)
-        return value.tolist() if hasattr(value, "tolist") else value
-
-    columns = [[plain(row.get(name), types[name][0]) for row in rows] for name in names]
-    sent = [types[name][0] for name in names]
-    for i, type in enumerate(sent):
-        if type in _ARRAYS and (packed := _packed(columns[i], *_ARRAYS[type])):
-            columns[i], sent[i] = packed, "bytea"
+    sent, head = [], struct.pack("!h", len(names))
+    for name, type in ((name, types[name][0]) for name in names):
+        dumper = connection.adapters.get_dumper_by_oid(connection.adapters.types.get_oid(type), Format.BINARY)
+        sent.append((name, type, dumper(object, connection).dump))
     copy = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, names))}) FROM STDIN (FORMAT binary)"
     with connection.cursor() as cursor, cursor.copy(copy) as out:
-        out.set_types(sent)
-        for row in zip(*columns, strict=True):
-            out.write_row(row)
+        out.write(_SIGNATURE)
+        for i in range(0, len(rows), _SENT_AT_ONCE):
+            some = rows[i : i + _SENT_AT_ONCE]
+            fields = [_fields([row.get(name) for row in some], type, dump) for name, type, dump in sent]
+            out.write(b"".join(chain.from_iterable((head, *row) for row in zip(*fields, strict=True))))
+        out.write(b"\xff\xff")
+
+
+def _fields(values: list[Any], type: str, dump: Callable[[Any], Any]) -> list[bytes]:
+    """Each value after its length, as COPY takes it; -1: NULL."""
+    from psycopg.types.json import Jsonb
+
+    def field(value: Any) -> bytes:
+        if value is None:
+            return b"\xff\xff\xff\xff"
+        sent = dump(Jsonb(value) if type == "jsonb" else value)
+        return len(sent).to_bytes(4, "big") + sent
+
+    # Of those of a batch many are the same.
+    if type == "text":
+        known = {value: field(value) for value in set(values)}
+        return [known[value] for value in values]
+    values = [value.tolist() if hasattr(value, "tolist") else value for value in values]
+    if type in _ARRAYS and (packed := _packed(values, *_ARRAYS[type])):
+        values, dump = packed, bytes
+    return list(map(field, values))
 
 
 def _packed(values: list[Any], typecode: str, oid: int) -> list[Any] | None:
     """Arrays of numbers of four bytes as the server takes them, which is a fifth of psycopg's work: dimensions, type,
     length, first index; each number after its length.  None: some are something else."""
     packed: list[Any] = []
+    frames: dict[int, array] = {}
     try:
-        for value in values:
-            n = 0 if value is None else len(value)
-            words = array("I", bytes(8 * n))
-            if n:
-                words[0::2] = array("I", b"\0\0\0\4") * n
-                words[1::2] = array("I", struct.pack(f"!{n}{typecode}", *value))
-            head = struct.pack("!5i", 1, 0, oid, n, 1) if n else struct.pack("!3i", 0, 0, oid)
-            packed.append(None if value is None else head + words.tobytes())
+        for n, value in ((0 if value is None else len(value), value) for value in values):
+            if n not in frames:
+                head = struct.pack("!5i", 1, 0, oid, n, 1) if n else struct.pack("!3i", 0, 0, oid)
+                frames[n] = array("I", head + b"\0\0\0\4\0\0\0\0" * n)
+            words = frames[n][:]
+            words[6::2] = array("I", struct.pack(f"!{n}{typecode}", *value or ()))
+            packed.append(None if value is None else words.tobytes())
     except (struct.error, TypeError, OverflowError):
         return None
     return packed
@@ -123,7 +144,9 @@ def insert(connection: Connection, rollouts: Rows, steps: Sequence[Rows], schema
         raise ValueError(f"{len(rollouts)} rollouts, but steps of {len(steps)}")
     made: dict[str, list[Row]] = {"rollouts": [], "steps": []}
     with _our_settings(connection):
-        types = {table: _columns(connection, schema, table) for table in ("rollouts", "steps")}
+        types = dict(zip(made, _found(connection, schema, *made), strict=True))
+        for table in (table for table in made if not types[table]):
+            raise ValueError(f"there is no table {schema}.{table}: SELECT stepadv.create_tables('{schema}')")
         keys = tuple(name for name, (_, _, key) in types["rollouts"].items() if key and name != "rollout_id")
         for i, rollout in enumerate(rollouts):
             key = {name: rollout.get(name) for name in (*keys, "rollout_id")}
@@ -142,14 +165,14 @@ def insert(connection: Connection, rollouts: Rows, steps: Sequence[Rows], schema
 def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("rtmc",)) -> dict[str, list[array]]:
     """By method, of each rollout of the batch an array with a number for each of its steps; NaN: it is not judged."""
     with _our_settings(connection):
-        for method in methods:
-            if not _found(connection, batch.schema, f"steps_{method}"):
+        # Of those that stand beside each other the groups are folded once.
+        beside = _found(connection, batch.schema, "steps_compare")[0] if len(methods) > 1 else {}
+        together = {method: method for method in methods if method in beside}
+        for method in (method for method in methods if method not in together):
+            if not _found(connection, batch.schema, f"steps_{method}")[0]:
                 hint = f"SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')"
                 raise ValueError(f"there is no view {batch.schema}.steps_{method}: {hint}")
-        # Of those that stand beside each other the groups are folded once.
-        beside = _found(connection, batch.schema, "steps_compare") if len(methods) > 1 else {}
-        together = [method for method in methods if method in beside]
-        found = _of_view(connection, batch, "steps_compare", {m: m for m in together}) if together else {}
+        found = _of_view(connection, batch, "steps_compare", together) if together else {}
         for method in methods:
             if method not in found:
                 found |= _of_view(connection, batch, f"steps_{method}", {method: "advantage"})
@@ -174,9 +197,13 @@ def _of_view(connection: Connection, batch: Batch, view: str, columns: dict[str,
         for row in cursor.execute(query, values):
             rollout, step_no = row[: len(values) + 1], _numbers("i", row[len(values) + 1])
             order = sorted(range(len(step_no)), key=step_no.__getitem__)
+            in_order = order == list(range(len(order)))
             for method, sent in zip(columns, row[len(values) + 2 :], strict=True):
+                numbers = _numbers("d", sent)
+                if not in_order:
+                    numbers = array("d", map(numbers.__getitem__, order))
                 if rollout in place:
-                    found[method][place[rollout]] = array("d", map(_numbers("d", sent).__getitem__, order))
+                    found[method][place[rollout]] = numbers
     for i, n in enumerate(batch.lengths):
         for rows in (rows for rows in found.values() if len(rows[i]) != n):
             hint = f"and {n} were inserted: {batch.schema}.steps_problems says why"
