@@ -9,9 +9,9 @@ sources = $(patsubst $(here)%,%,$(sort $(wildcard $(addprefix $(here),$(1)))))
 EXTENSION = stepadv
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(here)stepadv.control')
 
-.PHONY: all deps server check check-all check-package demo report viewer reference bench credit credit-history learn fuzz dist freeze begin
+.PHONY: all deps server check check-all check-package demo report viewer reference bench credit credit-history learn fuzz dist release begin
 
-OWN_GOALS = deps server check check-all check-package demo report viewer reference bench credit credit-history learn fuzz dist freeze begin
+OWN_GOALS = deps server check check-all check-package demo report viewer reference bench credit credit-history learn fuzz dist release begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -72,8 +72,8 @@ fuzz:
 	@bash test/fuzz/run.sh
 
 # How a release is made: docs/internals/releases.md.
-freeze:
-	@sh sql/release.sh freeze
+release:
+	@SIGN='$(SIGN)' sh sql/release.sh release
 
 begin:
 	@sh sql/release.sh begin '$(VERSION)'

@@ -1,16 +1,19 @@
 #!/bin/sh
-# make freeze; make begin VERSION=…: how a release is made, docs/internals/releases.md.
+# make release; make begin VERSION=…: how a release is made, docs/internals/releases.md.
 #
-#   freeze          writes the present version's install scripts to releases/, and
-#                   "stable" into META.json
-#   begin VERSION   makes VERSION the one under development
-#   same FILE       fails if FILE (absolute: it may lie in a folder of builds), just
+#   release         makes a release of the version under development: freezes its
+#                   install script in releases/, dates it, commits and tags
+#   begin VERSION   commits VERSION as the one under development, VERSION-dev
+#   same FILE       fails if FILE (absolute: it may be in a folder of builds), just
 #                   joined, is of a version that was frozen with other contents
 set -eu
 LC_ALL=C
 export LC_ALL
 
 cd "$(dirname "$0")/.."
+releases=sql/releases
+# A version as Debian and RPM write it: ~dev sorts before the release, -dev does not.
+tilde() { echo "$1" | tr - '~'; }
 
 fail()
 {
@@ -18,102 +21,113 @@ fail()
 	exit 1
 }
 
-# Name, folder and control file of each extension.
-extensions()
+parts() { sed 's|^|sql/|' sql/order; }
+version=$(sed -n "s/^default_version *= *'\(.*\)'/\1/p" stepadv.control)
+last_frozen() { ls $releases 2>/dev/null | sed -n 's/^stepadv--\([0-9.]*\)\.sql$/\1/p' | sort -V | tail -n 1; }
+
+edit()
 {
-	echo "stepadv sql stepadv.control"
+	file=$1
+	shift
+	sed -i.old "$@" "$file"
+	rm "$file.old"
 }
 
-# The parts of the extension in folder $1, in the order of its install script.
-parts_of()
+# In every file that names it.
+set_version()
 {
-	if [ -f "$1/order" ]; then sed "s|^|$1/|" "$1/order"; else ls "$1"/[0-9]*.sql; fi
+	edit stepadv.control "s/^default_version = .*/default_version = '$1'/"
+	edit META.json -e "/meta-spec/!s/\"version\": \"$version\"/\"version\": \"$1\"/" -e "s/\(\"release_status\": \)\"[a-z]*\"/\1\"$2\"/"
+	edit client/stepadv/__init__.py "s/^__version__ = .*/__version__ = \"$1\"/"
 }
 
-version_of() { sed -n "s/^default_version *= *'\(.*\)'/\1/p" "$1"; }
-
-# The last version of extension $1 that is frozen in folder $2.
-last_frozen()
+commit()
 {
-	ls "$2/releases" 2>/dev/null | sed -n "s/^$1--\([^-]*\)\.sql\$/\1/p" | sort -V | tail -n 1
+	git add -A
+	git commit -q -m "$1"
 }
 
-freeze()
-{
-	version=$(version_of stepadv.control)
-	[ -z "$(grep '"version":' META.json | grep -v -e meta-spec -e "\"$version\"")" ] ||
-		fail "META.json names another version than $version"
-	# First look at everything, then write.
-	extensions | while read -r name folder control; do
-		[ "$(version_of "$control")" = "$version" ] || fail "$control names another version than $version"
-		[ ! -e "$folder/releases/$name--$version.sql" ] || fail "$name $version is frozen: a release does not change; make begin VERSION=…"
-		last=$(last_frozen "$name" "$folder")
-		[ -z "$last" ] || [ -e "$folder/releases/$name--$last--$version.sql" ] ||
-			fail "no way leads from $name $last to $version: $folder/releases/$name--$last--$version.sql is missing"
-	done
-	extensions | while read -r name folder control; do
-		mkdir -p "$folder/releases"
-		cat $(parts_of "$folder") >"$folder/releases/$name--$version.sql"
-		echo "$folder/releases/$name--$version.sql"
-		# What make joined until now stands from now on.
-		for update in "$folder/releases/$name"--*--"$version.sql"; do
-			[ ! -e "$update" ] || awk -f sql/functions.awk $(parts_of "$folder") >>"$update"
-		done
-	done
-	release_status stable
-}
+require_clean() { [ -z "$(git status --porcelain)" ] || fail "there are changes that are not committed"; }
 
-release_status()
+release()
 {
-	sed -i.old "s/\(\"release_status\": \)\"[a-z]*\"/\1\"$1\"/" META.json
-	rm META.json.old
+	case $version in *-dev) ;; *) fail "$version is a release, which does not change: make begin VERSION=…" ;; esac
+	require_clean
+	dev=$version
+	next=${dev%-dev}
+	last=$(last_frozen)
+	grep -qxF "## $next (unreleased)" CHANGELOG.md || fail "CHANGELOG.md has no line \"## $next (unreleased)\""
+	[ ! -e "$releases/stepadv--$next.sql" ] || fail "$next is frozen"
+	[ -z "$last" ] || [ -e "$releases/stepadv--$last--$dev.sql" ] ||
+		fail "no update leads from $last to $dev: $releases/stepadv--$last--$dev.sql is missing"
+	mkdir -p $releases
+	cat $(parts) >"$releases/stepadv--$next.sql"
+	# What make joins until now is frozen, too.
+	if [ -n "$last" ]; then
+		{ sed "s/$dev/$next/g" "$releases/stepadv--$last--$dev.sql" && awk -f sql/functions.awk $(parts); } >"$releases/stepadv--$last--$next.sql"
+		rm "$releases/stepadv--$last--$dev.sql"
+	fi
+	cat >"$releases/stepadv--$dev--$next.sql" <<-SQL
+		-- No commit before the release has a known catalog to begin with.
+		\\echo Use "ALTER EXTENSION stepadv UPDATE TO '$next'" to load this file. \\quit
+
+		DO \$\$ BEGIN RAISE EXCEPTION 'version $dev of stepadv was under development and cannot be updated'
+			USING ERRCODE = 'feature_not_supported', HINT = 'Drop the extension, create it anew, and attach again.'; END \$\$;
+	SQL
+	edit CHANGELOG.md "s/^## $next (unreleased)\$/## $next ($(date -u +%Y-%m-%d))/"
+	edit debian/changelog -e "1s/.*/stepadv ($next-1) unstable; urgency=medium/" -e '1,/^ -- /s/^  \* .*/  * Release; CHANGELOG.md has what is new./' \
+		-e "1,/^ -- /s/^\( -- .*>  \).*/\1$(date -u +'%a, %d %b %Y %H:%M:%S +0000')/"
+	edit docs/stepadv.spec "s/^%changelog\$/&\n* $(date -u +'%a %b %d %Y') the stepadv maintainers <maintainers@stepadv.invalid> - $next-1\n- Release; CHANGELOG.md has what is new./"
+	set_version "$next" stable
+	commit "stepadv $next"
+	git tag ${SIGN:+-s} -a -m "stepadv $next" "v$next"
+	echo "v$next: git push origin HEAD v$next; make dist; make begin VERSION=…"
 }
 
 begin()
 {
 	next=$1
-	version=$(version_of stepadv.control)
-	echo "$next" | grep -qxE '[0-9]+\.[0-9]+\.[0-9]+' || fail "VERSION must be given, such as 0.3.0"
+	echo "$next" | grep -qxE '[0-9]+\.[0-9]+\.[0-9]+' || fail "VERSION must be given, such as 1.1.0"
 	[ "$next" != "$version" ] && [ "$(printf '%s\n' "$version" "$next" | sort -V | tail -n 1)" = "$next" ] ||
 		fail "$next does not follow $version"
-	# Before the first release there is nothing to lead on from.
-	first=$(last_frozen stepadv sql)
-	[ -z "$first" ] || extensions | while read -r name folder control; do
-		[ -e "$folder/releases/$name--$version.sql" ] || fail "$name $version is not frozen: make freeze"
-		cat $(parts_of "$folder") | cmp -s - "$folder/releases/$name--$version.sql" || fail "the parts of $name are no longer those of $version"
-	done
-	extensions | while read -r name folder control; do
-		sed -i.old "s/^default_version = .*/default_version = '$next'/" "$control"
-		rm "$control.old"
-		[ -n "$first" ] || continue
-		cat >"$folder/releases/$name--$version--$next.sql" <<-SQL
-			-- Makes of an installed $name $version what the parts of $next make.
-			-- complain if script is sourced in psql, rather than via ALTER EXTENSION
-			\\echo Use "ALTER EXTENSION $name UPDATE TO '$next'" to load this file. \\quit
+	[ -e "$releases/stepadv--$version.sql" ] || fail "$version is not released: make release"
+	require_clean
+	cat $(parts) | cmp -s - "$releases/stepadv--$version.sql" || fail "the parts are no longer those of $version"
+	dev=$next-dev
+	cat >"$releases/stepadv--$version--$dev.sql" <<-SQL
+		-- Makes of an installed stepadv $version what the parts of $dev make.
+		-- complain if script is sourced in psql, rather than via ALTER EXTENSION
+		\\echo Use "ALTER EXTENSION stepadv UPDATE TO '$dev'" to load this file. \\quit
 
-			-- Written by hand: what is no function, and functions whose parameters or
-			-- results are others now.  All functions and comments of the parts follow.
-			SET LOCAL search_path = pg_catalog, pg_temp;
-		SQL
-		echo "$folder/releases/$name--$version--$next.sql"
-	done
-	sed -i.old "/meta-spec/!s/\"version\": \"$(echo "$version" | sed 's/\./\\./g')\"/\"version\": \"$next\"/" META.json
-	rm META.json.old
-	release_status unstable
+		-- Written by hand: what is no function, and functions whose parameters or
+		-- results are others now.  All functions and comments of the parts follow.
+		SET LOCAL search_path = pg_catalog, pg_temp;
+	SQL
+	edit CHANGELOG.md "/^## $version (/i\\
+## $next (unreleased)\\
+"
+	{
+		printf 'stepadv (%s-1) UNRELEASED; urgency=medium\n\n  * Version under development; CHANGELOG.md has what is new.\n\n' "$(tilde "$dev")"
+		printf ' -- the stepadv maintainers <maintainers@stepadv.invalid>  %s\n\n' "$(date -u +'%a, %d %b %Y %H:%M:%S +0000')"
+		cat debian/changelog
+	} >debian/changelog.new
+	mv debian/changelog.new debian/changelog
+	set_version "$dev" unstable
+	commit "Version $dev"
 }
 
 same()
 {
-	frozen=$(basename "$(dirname "$1")")/releases/$(basename "$1")
+	frozen=$releases/$(basename "$1")
 	if [ -e "$frozen" ] && ! cmp "$1" "$frozen" >&2; then
 		rm -f "$1"
-		fail "$frozen is released and does not change: make begin VERSION=…, then write the upgrade script"
+		fail "$frozen is released and does not change: make begin VERSION=…, then write the update script"
 	fi
 }
 
 case ${1:-} in
-	freeze) freeze ;;
+	release) release ;;
 	begin) begin "${2:-}" ;;
 	same) same "$2" ;;
-	*) fail "freeze, begin VERSION or same FILE" ;;
+	*) fail "release, begin VERSION or same FILE" ;;
 esac

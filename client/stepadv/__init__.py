@@ -2,5 +2,5 @@
 
 from stepadv.trainer import Batch, advantages, insert, per_token
 
-__version__ = "0.3.0"
+__version__ = "1.0.0-dev"
 __all__ = ["Batch", "advantages", "insert", "per_token"]

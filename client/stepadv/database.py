@@ -71,8 +71,8 @@ def check_version(connection: psycopg.Connection) -> None:
     name = value(connection, "SELECT current_database()")
     if version is None:
         raise Failed(f'the database "{name}" has no extension stepadv: CREATE EXTENSION stepadv')
-    if number_of(version) != number_of(__version__):
-        is_old = number_of(version) < number_of(__version__)
+    if version != __version__:
+        is_old = number_of(version) <= number_of(__version__)
         hint = "ALTER EXTENSION stepadv UPDATE" if is_old else f"install stepadv-client {version}"
         raise Failed(f'the database "{name}" has stepadv {version}, this is {__version__}: {hint}')
 

@@ -293,7 +293,7 @@ COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS
 'it';
 
 -- A view whose columns are not those of its query: dropped and created anew, if that may be. Where
--- something reads the view of a method, the columns that methods of stepadv have since 0.3.0 come last.
+-- something reads the view of a method, the columns that methods of stepadv got in a later version come last.
 CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text, of_method boolean, may_drop boolean)
 	RETURNS regclass
 LANGUAGE plpgsql

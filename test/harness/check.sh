@@ -106,6 +106,8 @@ rm -rf "$top/build/results"
 
 # The server's user cannot read a checkout under /root: give it a copy.
 cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/client" "$tree/sql" "$tree/README.md" "$work/"
+# What the release command writes to.
+(cd "$top" && cp -r debian CHANGELOG.md META.json stepadv.control "$work/")
 (cd "$tree" && sh test/house.sh) >"$work/house.txt"
 pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
 all_of() { (cd "$work/test" && find "$1" -name "*.$2" -exec basename {} ".$2" \; 2>/dev/null | LC_ALL=C sort); }

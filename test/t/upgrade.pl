@@ -1,9 +1,9 @@
-# From every release that was frozen to the present version: ALTER EXTENSION … UPDATE leaves
-# the catalog that a fresh installation has, and what users made before answers as if it had
-# been made today.  Before the first release the present version stands in for one, updated by
-# what make would put behind an upgrade script: all functions and comments of the parts.
+# From every release that was frozen, and from the one that `make release` would make now, to a later
+# version: ALTER EXTENSION … UPDATE leaves the catalog that a fresh installation has, and what users made
+# before answers as if it had been made today, also after a dump and a restore.
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use FindBin;
 use lib "$FindBin::Bin/../upgrade", $FindBin::Bin;
 use Life;
@@ -18,10 +18,41 @@ $node->append_conf('postgresql.conf', "jit = off\nfsync = off\n");
 $node->start;
 my $folder = Life::own_extensions($node);
 plan skip_all => 'this server reads extensions from one place only, which is not ours to write to' if !$folder;
+plan skip_all => 'needs git' if !IPC::Run::run([ 'git', '--version' ], '>', \my $git, '2>', \my $no_git);
+my $developed = (frozen_versions($folder, 'stepadv'))[1];
+my $released = $developed =~ s/-dev$//r;
+rehearse_release();
 my ($frozen, $present) = frozen_versions($folder, 'stepadv');
 $node->safe_psql('postgres', 'CREATE ROLE ann LOGIN; CREATE ROLE mallory LOGIN');
 
-# The present version under another number, with more behind it.
+# The release command in a copy of this tree, and a later version with changes by hand and of functions;
+# what make would install of both is installed.
+sub rehearse_release
+{
+	my $copy = abs_path(PostgreSQL::Test::Utils::tempdir());
+	my $next = $released =~ s/^(\d+)\.(\d+)\..*/"$1." . ($2 + 1) . '.0'/er;
+	my $by_hand = "INSERT INTO stepadv_internal.role_types VALUES ('word', 'name', '%s::text');\n";
+	my $run = sub { my ($out, $err); return IPC::Run::run([@_], '>', \$out, '2>', \$err) ? $out : "error: $err" };
+	local %ENV = (%ENV, HOME => $copy, map { ("GIT_${_}_NAME" => 'stepadv', "GIT_${_}_EMAIL" => 'tests@stepadv.invalid') } qw(AUTHOR COMMITTER));
+
+	system_or_bail('cp', '-r', qw(sql client debian docs CHANGELOG.md META.json stepadv.control), $copy);
+	system_or_bail('sh', '-c', "cd '$copy' && git init -q && git add -A && git commit -qm all");
+	like($run->('sh', "$copy/sql/release.sh", 'begin', $next), qr/is not released: make release/, 'a version in development is not left') if $developed ne $released;
+	like($run->('sh', "$copy/sql/release.sh", 'release'), qr/^v\Q$released\E: /, "$released is released") if $developed ne $released;
+	like($run->('sh', "$copy/sql/release.sh", 'release'), qr/is a release/, 'once');
+	is($run->('git', '-C', $copy, 'describe', '--tags'), "v$released\n", 'and tagged') if $developed ne $released;
+	unlike($run->('grep', '-rn', '[0-9]-dev', map { "$copy/$_" } qw(stepadv.control META.json client/stepadv/__init__.py debian CHANGELOG.md)), qr/^\//m, 'everywhere');
+	is($run->('sh', "$copy/sql/release.sh", 'begin', $next), '', "$next-dev is begun");
+	is($run->('git', '-C', $copy, 'status', '--porcelain'), '', 'and committed');
+	append_to_file("$copy/sql/" . (split /\n/, slurp_file('sql/order'))[-1], "CREATE FUNCTION stepadv_internal.later() RETURNS integer LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT 1';
+COMMENT ON FUNCTION stepadv_internal.later() IS 'added';\nCOMMENT ON FUNCTION stepadv.unique_state() IS 'changed';\n$by_hand");
+	append_to_file("$copy/sql/releases/stepadv--$released--$next-dev.sql", $by_hand);
+	system_or_bail('sh', '-c', "cd '$copy' && cp stepadv.control sql/releases/*.sql '$folder' && cat \$(sed 's|^|sql/|' sql/order) >'$folder/stepadv--$next-dev.sql' &&
+		awk -f sql/functions.awk '$folder/stepadv--$next-dev.sql' >>'$folder/stepadv--$released--$next-dev.sql'");
+	return;
+}
+
+# The later version under another number, with more behind it.
 sub stand_in
 {
 	my ($version, $more) = @_;
@@ -103,8 +134,37 @@ is(join("\n", sort keys %seen), join("\n", sort('function stepadv.gigpo', 'funct
 	'differences are seen, and no others') or diag(join("\n", differences(catalog($node, 'changed'), $fresh)));
 $node->safe_psql('postgres', 'DROP DATABASE changed');
 
-stand_in('0.0.1') if !@$frozen;
-for my $version (@$frozen ? @$frozen : '0.0.1')
+# What was in development before a release says so.
+if ($developed ne $released)
+{
+	make_database('developed', $developed);
+	my (undef, undef, $err) = $node->psql('developed', 'ALTER EXTENSION stepadv UPDATE');
+	like($err, qr/version \Q$developed\E of stepadv was under development and cannot be updated\n.*HINT: /s, "$developed cannot be updated");
+	$node->safe_psql('postgres', 'DROP DATABASE developed');
+}
+
+my $restored = PostgreSQL::Test::Cluster->new('restored');
+$restored->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$restored->append_conf('postgresql.conf', "jit = off\nfsync = off\n" . join '', slurp_file($node->data_dir . '/postgresql.conf') =~ /^(extension_\w+ = .*\n)/mg);
+$restored->start;
+$restored->safe_psql('postgres', 'CREATE ROLE ann LOGIN');
+
+# A dump of a database, in another cluster, gives the same numbers.
+sub restore
+{
+	my ($database, $numbers) = @_;
+	my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
+
+	$restored->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr($database) ], 'it is dumped');
+	$restored->command_ok([ 'pg_restore', '-e', '-d', $restored->connstr($database), $dump ], 'and restored');
+	$restored->safe_psql($database, q(SELECT stepadv.refresh(a.source, a.prefix) FROM stepadv.attachments() a WHERE a.mode IS NOT NULL), extra_params => [ '-U', 'ann' ]);
+	same_numbers(numbers($restored, $database), $numbers, 'with the same numbers');
+	$restored->safe_psql('postgres', "DROP DATABASE $database");
+	return;
+}
+
+for my $version (@$frozen)
 {
 	make_database('old', $version);
 	live($node, $_) for qw(old fresh);
@@ -120,6 +180,7 @@ for my $version (@$frozen ? @$frozen : '0.0.1')
 	$node->safe_psql('old', q(SELECT stepadv.add_views(a.source, '{}', a.prefix) FROM stepadv.attachments() a), extra_params => [ '-U', 'ann' ]);
 	same_catalog('old', $hers, 'what users have is what they would have made today', 'ann');
 	same_numbers(numbers($node, 'old'), $numbers, 'and gives the same numbers');
+	restore('old', $numbers);
 
 	my ($did, $should) = map { psql_file($node, $_, 'later.sql', user => 'ann') } qw(old fresh);
 	is($did, $should, 'what is done later does the same');
@@ -130,5 +191,5 @@ for my $version (@$frozen ? @$frozen : '0.0.1')
 	make_database('fresh');
 }
 
-$node->stop;
+$_->stop for $node, $restored;
 done_testing();
