@@ -36,13 +36,12 @@ WHERE r.advantage IS NOT NULL;
 SELECT EXISTS (SELECT FROM advantages) AS compared \gset
 \if :compared
 -- One row per distinct step: rollouts that do the same in the same state share its advantage.
--- What several rollouts did and what is confident comes first.
 CREATE TEMP TABLE moves AS
 SELECT DISTINCT ON (run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END)
 	*, n_action >= 4 AND coalesce(confidence >= 0.8, false) AS sure
 FROM advantages
 ORDER BY run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END, rollout_id, step_no;
--- The eight best moves (sign 1) or worst (-1).
+-- The eight best moves (sign 1) or worst (-1): of those that were taken several times and are confident, if there are a few.
 CREATE FUNCTION pg_temp.extreme(sign integer) RETURNS TABLE (advantage numeric, confidence numeric, grpo numeric, q numeric, v numeric, took text, "group" text, step integer, observed text, action text)
 LANGUAGE sql STABLE AS $$
 	SELECT round(m.advantage::numeric, 3), round(m.confidence::numeric, 2), round(m.grpo::numeric, 3), round(m.q::numeric, 2), round(m.v::numeric, 2), m.n_action || '/' || m.n_state,
@@ -50,8 +49,8 @@ LANGUAGE sql STABLE AS $$
 		coalesce(nullif(pg_temp.short(s.observation, 40), ''), '(nothing)'),
 		coalesce(nullif(pg_temp.short(coalesce(s.action, concat_ws(' ', s.tool, s.args)), 44), ''), '(nothing)')
 	FROM moves m JOIN rl.steps s USING (step_id)
-	WHERE m.advantage * sign > 0
-	ORDER BY m.sure DESC, m.advantage * sign DESC, m.n_state DESC, m.run_id, m.policy_version, m.task_id, m.step_no LIMIT 8
+	WHERE m.advantage * sign > 0 AND (m.sure OR (SELECT count(*) FROM moves o WHERE o.sure AND o.advantage * sign > 0) < 3)
+	ORDER BY m.advantage * sign DESC, m.n_state DESC, m.run_id, m.policy_version, m.task_id, m.step_no LIMIT 8
 $$;
 \echo 'Best steps by RTMC. took: so many of the visits to the state took the action; q: their mean return;'
 \echo 'v: that of all visits, drawn to the success rate while they are few; advantage = q - v; confidence: that its sign is right'

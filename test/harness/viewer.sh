@@ -12,6 +12,7 @@ mkdir -p build/viewer
 rm -rf build/viewer/src
 cp -R client/report/. build/viewer/
 cd build/viewer
-npm install --silent --no-audit --no-fund --no-package-lock ||
+# Without a network npm would try again for minutes.
+npm install --silent --no-audit --no-fund --no-package-lock --fetch-retries=1 --fetch-retry-mintimeout=2000 ||
 	{ echo "stepadv: no viewer for reports: its libraries cannot be fetched" >&2; exit 1; }
 node build.mjs ../../client/stepadv/report/static
