@@ -36,7 +36,6 @@
 #include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
-#include "estimators/shrink.h"
 #include "estimators/values/bellman.h"
 #include "estimators/values/policy_weights.h"
 #include "estimators/values/cuts.h"
@@ -44,7 +43,7 @@
 /* Behind those that make the table. */
 enum
 {
-	NORMALISE = N_BATCH_TD_PARAMETERS, HISTORY, DECAY, SHRINK
+	NORMALISE = N_BATCH_TD_PARAMETERS
 };
 
 /* What becomes of a rollout that was cut off, in the order of the parameter's choices. */
@@ -56,8 +55,7 @@ enum
 static const Parameter batch_td_parameters[] = {
 	BATCH_TD_PARAMETERS,
 	NORMALISE_PARAMETER,
-	HISTORY_PARAMETERS,
-	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
+	HISTORY_PARAMETERS
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
 
@@ -171,9 +169,6 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 
 	batch_td_table_build(group, facts, parameters, errors_are_asked(columns), &table);
 	rtmc_table_columns(group, &table, columns);
-	if (parameters[SHRINK].choice == SHRINK_CHECK)
-		shrink_advantages(group, facts, batch_td_estimate, batch_td_columns, lengthof(batch_td_columns),
-						  parameters, lengthof(batch_td_parameters), SHRINK, columns);
 	normalise_own_steps(group, facts, parameters[NORMALISE].choice, USUAL_EPSILON, columns[ADVANTAGE_COLUMN].number);
 }
 

@@ -31,7 +31,6 @@
 #include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
-#include "estimators/shrink.h"
 #include "sum.h"
 
 static inline double
@@ -440,14 +439,13 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 /* Behind those that rtmc_tree has, too. */
 enum
 {
-	K = N_RTMC_PARAMETERS, HISTORY, DECAY, SHRINK
+	K = N_RTMC_PARAMETERS
 };
 
 static const Parameter rtmc_parameters[] = {
 	RTMC_PARAMETERS,
 	COARSE_VISITS_PARAMETER,
-	HISTORY_PARAMETERS,
-	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
+	HISTORY_PARAMETERS
 };
 static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
 
@@ -505,9 +503,6 @@ rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			monte_carlo_errors(group, weight, parameters[RTMC_PRIOR].number, &table, NULL);
 	}
 	rtmc_table_columns(group, &table, columns);
-	if (parameters[SHRINK].choice == SHRINK_CHECK)
-		shrink_advantages(group, facts, rtmc_estimate, rtmc_columns, lengthof(rtmc_columns),
-						  parameters, lengthof(rtmc_parameters), SHRINK, columns);
 }
 
 STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)

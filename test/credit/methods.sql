@@ -30,8 +30,6 @@ INSERT INTO credit.methods (method, expression, gamma, pool, colour) VALUES
 	('batch_td, prior 2, start value', 'stepadv.batch_td(g, prior => 2, prior_mean => ''start_value'', gamma => 0.9)', 0.9, 1, NULL),
 	('batch_td, prior .5, start value', 'stepadv.batch_td(g, prior => 0.5, prior_mean => ''start_value'', gamma => 0.9)', 0.9, 1, '#007722'),
 	('batch_td, gamma .95, prior .5, start value', 'stepadv.batch_td(g, gamma => 0.95, prior => 0.5, prior_mean => ''start_value'')', 0.95, 1, NULL),
-	('rtmc, shrunk', 'stepadv.rtmc(g, shrink => ''check'')', NULL, 1, NULL),
-	('batch_td, shrunk', 'stepadv.batch_td(g, shrink => ''check'', gamma => 0.9, prior => 0)', NULL, 1, NULL),
 	('batch_td, 120 groups pooled', 'stepadv.batch_td(g, gamma => 0.9, prior => 0)', 0.9, 120, NULL),
 	('batch_td, gamma .99, 120 groups pooled', 'stepadv.batch_td(g, gamma => 0.99, prior => 0)', 0.99, 120, '#aa44aa'),
 	('rtmc, 120 groups pooled', 'stepadv.rtmc(g)', 0.99, 120, '#333333');

@@ -136,29 +136,6 @@ SELECT bool_and((SELECT bool_and(abs(one - other) < 1e-9) FROM unnest(c.s[1:1][1
 	SELECT credit_sums(ARRAY[rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost)]) AS s FROM steps(by_turn(g))) d WHERE NOT EXISTS (SELECT FROM rollouts(groups.g) WHERE n_steps = 0 OR NOT judged);
 SELECT sum(a.s[1][1]) > sum(b.s[1][1]) AS sampled FROM groups, LATERAL (SELECT credit_sums(ARRAY[g]) AS s) a, LATERAL (SELECT credit_sums(ARRAY[g], max_rollouts => 2) AS s) b;
 
--- Advantages of the right size: times the slope, 16 rollouts of slope 0.3 mixed in, between 0 and 1; all else stays. The slope is that of what happened, by the method's own states, on what was said, less its mean over the state.
-CREATE FUNCTION slope(g rollout_group, method text, arguments text, OUT n bigint, OUT slope float8) LANGUAGE plpgsql AS $$
-BEGIN
-	EXECUTE format($q$
-		WITH l AS MATERIALIZED (SELECT l.rollout_id AS out, without_rollout($1, l.rollout_id) AS others FROM rollouts($1) l WHERE judged AND n_steps > 0 AND (SELECT count(*) FROM rollouts($1) r WHERE judged AND n_steps > 0) > 1),
-		each AS (SELECT l.out, s.state, s.action, u.advantage FROM l, LATERAL %1$s(l.others%2$s) u JOIN steps($1) s USING (rollout_id, step_no) WHERE u.advantage IS NOT NULL AND s.state IS NOT NULL),
-		said AS (SELECT out, state, action, avg(advantage) AS said FROM each WHERE action IS NOT NULL GROUP BY 1, 2, 3), of_state AS (SELECT out, state, avg(advantage) AS said FROM each GROUP BY 1, 2),
-		value AS (SELECT DISTINCT l.out, s.state, b.v FROM l, LATERAL batch_td(l.others, gamma => 1, prior => 0.5, prior_mean => 'start_value') b JOIN steps($1) s USING (rollout_id, step_no) WHERE s.state IS NOT NULL AND b.v IS NOT NULL)
-		SELECT (SELECT count(*) FROM l), sum((p.said - t.said) * (h.return - v.v)) / nullif(sum(p.said ^ 2), 0) FROM l JOIN returns($1, gamma => 1) h ON h.rollout_id = l.out JOIN steps($1) s USING (rollout_id, step_no)
-			JOIN said p ON p.out = l.out AND p.state = s.state AND p.action = s.action JOIN of_state t ON t.out = l.out AND t.state = s.state JOIN value v ON v.out = l.out AND v.state = s.state$q$, method, arguments) INTO n, slope USING g;
-END
-$$;
-SELECT 'rtmc' AS method, count(*) AS steps, count(DISTINCT groups.n) AS groups, bool_and(abs(b.advantage - a.advantage * f.slope) < 1e-9) AS shrunk, bool_and((a.q, a.v, a.n_action) = (b.q, b.v, b.n_action)) AS rest
-FROM groups, slope(g, 'rtmc', '') c, LATERAL (SELECT least(1, greatest(0, (c.n * coalesce(c.slope, 0.3) + 16 * 0.3) / (c.n + 16))) AS slope) f, rtmc(g) a JOIN rtmc(g, shrink => 'check') b USING (step_id) WHERE a.advantage IS NOT NULL
-UNION ALL
-SELECT 'batch_td', count(*), count(DISTINCT groups.n), bool_and(abs(b.advantage - a.advantage * f.slope) < 1e-9), bool_and((a.q, a.v, a.n_action) = (b.q, b.v, b.n_action))
-FROM groups, slope(g, 'batch_td', ', prior => 0.5, gamma => 0.7') c, LATERAL (SELECT least(1, greatest(0, (c.n * coalesce(c.slope, 0.3) + 16 * 0.3) / (c.n + 16))) AS slope) f,
-	batch_td(g, prior => 0.5, gamma => 0.7) a JOIN batch_td(g, prior => 0.5, gamma => 0.7, shrink => 'check') b USING (step_id) WHERE a.advantage IS NOT NULL;
-SELECT a.advantage::numeric(6, 3) AS alone, b.advantage::numeric(6, 3) AS shrunk FROM (SELECT rollout_agg(1, 1, 0, 1, 1, 4) AS g) x, rtmc(g) a, rtmc(g, shrink => 'check') b;
-SELECT count(*) AS steps, count(b.advantage) AS of_none_judged FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) AS g FROM generate_series(1, 3) i) x, batch_td(g, shrink => 'check') b;
-SELECT rtmc(g, shrink => 'half') FROM full_group;
-SELECT batch_td(g, shrink => NULL) FROM full_group;
-
 -- Nobody judged, one rollout, no steps; what is refused.
 SELECT i, credit_sums(ARRAY[g]) IS NULL AS none FROM (VALUES (1, (SELECT rollout_agg(i, i, 0, 1, 1, NULL) FROM generate_series(1, 3) i)), (2, (SELECT rollout_agg(1, 1, 0, 1, 1, 1))), (3, (SELECT rollout_agg(NULL, i, NULL, 1, 1, 1) FROM generate_series(1, 3) i))) v(i, g) ORDER BY i;
 SELECT credit_sums(NULL) IS NULL AS of_none, credit_sums('{}') IS NULL AS of_no_candidate;
