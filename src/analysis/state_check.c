@@ -13,9 +13,16 @@
  *		S_r = sum of h_t d_t over the steps of rollout r,
  *
  * Z = sum S_r / sqrt(sum S_r^2) is nearly normal then, as rollouts are independent: a score test, with
- * rollouts as clusters.  After a rare pair few rollouts carry the sums, so that Z is held against Student's t
- * with so many degrees of freedom as there are such rollouts, (sum S_r^2)^2 / sum S_r^4; otherwise it alarms
- * where states tell all.  What a pair is good for in one state may be bad in another, and cancels in the sum.  So
+ * rollouts as clusters.  But outcomes are skewed: where nearly all rollouts succeed, the few that come after a rare pair
+ * all do so easily, and then their own spread is next to nothing.  So the probability of the sum is that by the spread of all
+ * visits.  In a state with n visits h and d belong together by chance alone, so the sum of h d has
+ *
+ *		variance sum h^2 sum d^2 / (n - 1), third moment n sum h^3 sum d^3 / ((n - 1) (n - 2)),
+ *
+ * and those of different states add up, since what comes of a visit is independent of what came before.  A gamma
+ * distribution with these moments is exceeded with the probability that a normal one exceeds the signed
+ * root of its deviance (McCullagh and Nelder, Generalized Linear Models, section 8.3).
+ * What a pair is good for in one state may be bad in another, and cancels in the sum.  So
  * the same is asked of the steps in each later state alone, where enough rollouts come to it with and without the
  * pair.  A pair has the least of these probabilities, times the number of such states, or that of the sum, if that
  * is less.  Of many pairs the probability is that by any of them (Bonferroni).
@@ -58,6 +65,8 @@ typedef struct Record
 	Identities	pairs;
 	uint32	   *rollout_of_step;
 	double	   *d;				/* by step */
+	Sum		   *square;			/* of d, by state */
+	Sum		   *cube;
 	Adjacency	of_state;		/* the steps of each state, in order */
 	Adjacency	of_pair;		/* the first such step of each rollout */
 } Record;
@@ -113,9 +122,9 @@ gather_steps(const GroupColumns *group, const Identities *identities, const uint
 	pfree(step);
 }
 
-/* By how much each step came out better than its state is worth. */
+/* By how much each step came out better than its state is worth, and the powers of that. */
 static double *
-find_surprises(const Record *record, const RolloutFacts *facts, double gamma)
+find_surprises(Record *record, const RolloutFacts *facts, double gamma)
 {
 	const GroupColumns *group = record->group;
 	BellmanOptions options = {gamma, 0, 0, 0, NULL};
@@ -140,6 +149,8 @@ find_surprises(const Record *record, const RolloutFacts *facts, double gamma)
 			d[i] -= mean;
 			if (!isfinite(d[i]))
 				refuse_overflow(group, record->rollout_of_step[i], i);
+			sum_add(&record->square[s], d[i] * d[i]);
+			sum_add(&record->cube[s], d[i] * d[i] * d[i]);
 		}
 	}
 	return d;
@@ -159,47 +170,36 @@ make_record(const JoinedGroups *joined, double gamma, Record *record)
 			record->rollout_of_step[i] = r;
 	gather_steps(group, &record->states, NULL, &record->of_state);
 	gather_steps(group, &record->pairs, find_visits(group, &record->pairs, VISIT_FIRST), &record->of_pair);
+	record->square = ALLOCATE_ZEROED_ARRAY(Sum, record->states.n);
+	record->cube = ALLOCATE_ZEROED_ARRAY(Sum, record->states.n);
 	record->d = find_surprises(record, &joined->facts, gamma);
 }
 
-/* What scores of rollouts add up to. */
-typedef struct Scores
+/* A sum that is 0 but for chance. */
+typedef struct Score
 {
-	Sum			total;
-	Sum			square;
-	Sum			fourth;
-} Scores;
-
-static void
-add_score(Scores *scores, double score)
-{
-	sum_add(&scores->total, score);
-	sum_add(&scores->square, score * score);
-	sum_add(&scores->fourth, score * score * score * score);
-}
-
-static inline double
-z_of(const Scores *scores)
-{
-	return sum_value(&scores->total) / sqrt(sum_value(&scores->square));
-}
+	double		total;
+	double		variance;
+	double		third;			/* moment */
+} Score;
 
 /* What rounding leaves of nothing is nothing. */
-static inline bool
-something_is_known(const Scores *scores)
-{
-	return sum_value(&scores->square) > 1e-24 && isfinite(z_of(scores)) &&
-		isfinite(sum_value(&scores->square) * sum_value(&scores->square) / sum_value(&scores->fourth));
-}
+#define NOTHING 1e-24
 
-/* Two-sided, of Student's t, by Wallace's normal approximation (1959). */
+/* Two-sided; NAN where nothing can vary. */
 static double
-probability(const Scores *scores)
+probability(const Score *score)
 {
-	double		z = z_of(scores);
-	double		n = sum_value(&scores->square) * sum_value(&scores->square) / sum_value(&scores->fourth);
+	double		z = score->total / sqrt(score->variance);
+	double		skewness = score->third / (score->variance * sqrt(score->variance));
+	double		x = z * skewness / 2;
 
-	return erfc(sqrt(n * log1p(z * z / n)) * (8 * n + 1) / (8 * n + 3) / M_SQRT2);
+	if (!(score->variance > NOTHING))
+		return NAN;
+	/* On the side of the longer tail; the normal one is the longer one on the other. */
+	if (x > 1e-6)
+		z = sqrt(8 * (x - log1p(x))) / skewness;
+	return erfc(fabs(z) / M_SQRT2);
 }
 
 /* Of one pair: as before it was looked at, between pairs. */
@@ -210,6 +210,7 @@ typedef struct PairSums
 	uint32	   *touched;		/* states with any */
 	uint32		n_touched;
 	Sum		   *score;			/* by rollout; 0 */
+	Score		all;			/* over all states; 0 */
 } PairSums;
 
 #define NEVER UINT32_MAX
@@ -233,9 +234,20 @@ find_steps_after(const Record *record, uint32 pair, PairSums *sums)
 	}
 }
 
+/* What chance makes of the score of a state: all visits, those after the pair. */
+static void
+measure_chance(const Record *record, uint32 s, double n, double n_after, Score *score)
+{
+	double		square = n_after * (n - n_after) / n;
+	double		cube = square * (1 - 2 * n_after / n);
+
+	score->variance = n > 1 ? square * sum_value(&record->square[s]) / (n - 1) : 0;
+	score->third = n > 2 ? cube * sum_value(&record->cube[s]) * n / ((n - 1) * (n - 2)) : 0;
+}
+
 /*
- * The scores of the steps in a state, which are added to the rollouts'.  Says how probable they are; NAN where too few
- * rollouts come to it after the pair, or without.
+ * The scores of the steps in a state, which are added to the rollouts' and to that of all states.  Says how probable
+ * theirs is; NAN where too few rollouts come to the state after the pair, or without.
  */
 static double
 look_at_state(const Record *record, uint32 s, int64 min_rollouts, PairSums *sums, Sum *difference)
@@ -247,34 +259,38 @@ look_at_state(const Record *record, uint32 s, int64 min_rollouts, PairSums *sums
 	uint32		n_with = 0;
 	uint32		n_without = 0;
 	Sum			d_after = {0};
-	Scores		scores = {{0}};
+	Sum			total = {0};
+	Score		score;
 
 	while (k < end)
 	{
 		uint32		r = record->rollout_of_step[record->of_state.neighbour[k]];
 		uint32		n_steps[2] = {0, 0};
-		Sum			score = {0};
 
 		for (; k < end && record->rollout_of_step[record->of_state.neighbour[k]] == r; k++)
 		{
 			uint32		i = record->of_state.neighbour[k];
 			bool		after = sums->since[r] != NEVER && i > sums->since[r];
 
-			sum_add(&score, (after - mean) * record->d[i]);
+			sum_add(&total, (after - mean) * record->d[i]);
+			sum_add(&sums->score[r], (after - mean) * record->d[i]);
 			if (after)
 				sum_add(&d_after, record->d[i]);
 			n_steps[after]++;
 		}
 		n_without += n_steps[false] > 0;
 		n_with += n_steps[true] > 0;
-		add_score(&scores, sum_value(&score));
-		sum_add_sum(&sums->score[r], &score);
 		CHECK_ONCE_IN_A_WHILE(r);
 	}
 	/* The mean of d after the pair less that of the other visits, by the visits after it. */
 	if (sums->n[s] < n)
 		sum_add(difference, sum_value(&d_after) * n / (n - sums->n[s]));
-	return Min(n_with, n_without) >= min_rollouts && something_is_known(&scores) ? probability(&scores) : NAN;
+	measure_chance(record, s, n, sums->n[s], &score);
+	score.total = sum_value(&total);
+	sums->all.total += score.total;
+	sums->all.variance += score.variance;
+	sums->all.third += score.third;
+	return Min(n_with, n_without) >= min_rollouts ? probability(&score) : NAN;
 }
 
 /* The pair's row; false where nothing can be said. */
@@ -284,10 +300,11 @@ look_at_pair(const Record *record, uint32 pair, int64 min_rollouts, PairSums *su
 	uint32		first = record->of_pair.first[pair];
 	uint32		end = record->of_pair.first[pair + 1];
 	Sum			difference = {0};
-	Scores		scores = {{0}};
+	Sum			square = {0};
 	double		least = 1;
 	uint32		n_told = 0;
 
+	sums->all = (Score) {0};
 	find_steps_after(record, pair, sums);
 	for (uint32 k = 0; k < sums->n_touched; k++)
 	{
@@ -304,17 +321,15 @@ look_at_pair(const Record *record, uint32 pair, int64 min_rollouts, PairSums *su
 	for (uint32 r = 0; r < record->group->n_rollouts; r++)
 	{
 		CHECK_ONCE_IN_A_WHILE(r);
-		add_score(&scores, sum_value(&sums->score[r]));
+		sum_add(&square, sum_value(&sums->score[r]) * sum_value(&sums->score[r]));
 		sums->score[r] = (Sum) {0};
 	}
 	finding->pair = pair;
 	finding->n_rollouts = end - first;
 	finding->difference = sum_value(&difference) / finding->n_rollouts;
-	if (!something_is_known(&scores))
-		return false;
-	finding->z = z_of(&scores);
-	finding->p_value = Min(Max(n_told, 1) * least, probability(&scores));
-	return true;
+	finding->z = sums->all.total / sqrt(sum_value(&square));
+	finding->p_value = fmin(Max(n_told, 1) * least, probability(&sums->all));
+	return sum_value(&square) > NOTHING && sums->all.variance > NOTHING && isfinite(finding->z);
 }
 
 /* The surest first; of equal ones the one that was done first. */

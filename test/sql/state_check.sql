@@ -44,30 +44,45 @@ WITH returned AS (
 SELECT m.*, avg(h) OVER (PARTITION BY s, a, state) AS mean FROM marked m;
 CREATE TEMP TABLE scored AS
 WITH scores AS (
-	SELECT s, a, sum(score) / sqrt(sum(score * score)) AS z, sum(score ^ 2) ^ 2 / sum(score ^ 4) AS carrying
+	SELECT s, a, sum(score) / sqrt(sum(score * score)) AS z
 	FROM (SELECT s, a, rollout, sum((h - mean) * d) AS score FROM centred GROUP BY 1, 2, 3) r GROUP BY 1, 2
 ), differences AS (
 	SELECT s, a, sum(n * (after - before)) / min(n_rollouts) AS difference, min(n_rollouts) AS n_rollouts
 	FROM (SELECT s, a, state, n_rollouts, sum(h) AS n, avg(d) FILTER (WHERE h = 1) AS after, avg(d) FILTER (WHERE h = 0) AS before
 	      FROM centred GROUP BY 1, 2, 3, 4) x GROUP BY 1, 2
 )
-SELECT s, a, n_rollouts, z, carrying, difference FROM scores JOIN differences USING (s, a);
--- The same in each state that at least four rollouts come to after the pair, and four without.
-CREATE TEMP TABLE told AS
-SELECT s, a, state, sum(score) / sqrt(sum(score * score)) AS z, sum(score ^ 2) ^ 2 / sum(score ^ 4) AS carrying
-FROM (SELECT s, a, state, rollout, sum((h - mean) * d) AS score, max(h) AS after, min(h) AS before FROM centred GROUP BY 1, 2, 3, 4) r
-GROUP BY 1, 2, 3 HAVING count(*) FILTER (WHERE after = 1) >= 4 AND count(*) FILTER (WHERE before = 0) >= 4 AND sum(score * score) > 1e-24;
+SELECT s, a, n_rollouts, z, difference FROM scores JOIN differences USING (s, a);
 SELECT count(*) AS pairs, bool_and(c.n_rollouts = s.n_rollouts) AS n_rollouts, max(abs(c.z - s.z)) < 1e-9 AS z, max(abs(c.difference - s.difference)) < 1e-9 AS difference,
        count(*) = (SELECT count(*) FROM checked) AS all_of_them
 FROM checked c JOIN scored s ON s.s = c.state AND s.a = c.action;
--- p is the two-sided one of Student's t (here its density by the midpoint rule, over so much that its whole is 1), of all states or the least of one, times their number; times the number of pairs.
-CREATE FUNCTION pg_temp.two_sided(z float8, n float8) RETURNS float8 LANGUAGE sql AS $$
-	SELECT 1 - (SELECT sum((1 + x * x / n) ^ (-(n + 1) / 2)) * abs(z) / 4000 FROM (SELECT abs(z) * (k + 0.5) / 4000 AS x FROM generate_series(0, 3999) k) y)
-		/ (SELECT sum((1 + x * x / n) ^ (-(n + 1) / 2)) / 100 FROM (SELECT (k + 0.5) / 100 AS x FROM generate_series(0, 39999) k) y)
+-- In each state h and d belong together by chance: three moments of the sum of h d, which add up over states.
+CREATE TEMP TABLE chance AS
+SELECT s, a, state, n_after >= 4 AND n_before >= 4 AS told, total, x2 * d2 / (n - 1) AS variance, n * x3 * d3 / ((n - 1) * (n - 2)) AS third
+FROM (SELECT s, a, state, count(*) AS n, count(DISTINCT rollout) FILTER (WHERE h = 1) AS n_after, count(DISTINCT rollout) FILTER (WHERE h = 0) AS n_before,
+             sum((h - mean) * d) AS total, sum((h - mean) ^ 2) AS x2, sum((h - mean) ^ 3) AS x3, sum(d ^ 2) AS d2, sum(d ^ 3) AS d3 FROM centred GROUP BY 1, 2, 3) x;
+-- Two-sided: twice the tail of a normal distribution (midpoint rule), or on the side of the longer tail that of a gamma distribution by the root of its deviance.
+CREATE FUNCTION pg_temp.two_sided(total float8, variance float8, third float8) RETURNS float8 LANGUAGE sql AS $$
+	SELECT 1 - sqrt(2 / pi()) * sum(exp((w * (k + 0.5) / 2000) ^ 2 / -2)) * w / 2000
+	FROM (SELECT CASE WHEN x > 0 THEN sqrt(8 / skewness ^ 2 * (x - ln(1 + x))) ELSE abs(z) END AS w
+		FROM (SELECT z, skewness, z * skewness / 2 AS x FROM (SELECT total / sqrt(variance) AS z, third / variance ^ 1.5 AS skewness) m) y) v, generate_series(0, 1999) k GROUP BY w
 $$;
-SELECT max(abs(c.p_value - least(1, n.n * least(s.p, t.n * t.p))) / n.n) < 0.003 AS p, count(*) FILTER (WHERE t.n * t.p < s.p AND c.p_value < 1) > 0 AS some_by_state, count(*) FILTER (WHERE s.p < t.n * t.p AND c.p_value < 1) > 0 AS some_by_all
-FROM checked c JOIN (SELECT s, a, pg_temp.two_sided(z, carrying) AS p FROM scored) s ON s.s = c.state AND s.a = c.action
-	LEFT JOIN (SELECT s, a, count(*) AS n, min(pg_temp.two_sided(z, carrying)) AS p FROM told GROUP BY 1, 2) t ON t.s = c.state AND t.a = c.action, (SELECT count(*) AS n FROM checked) n;
+-- Of all states or the least of one, times their number; times the number of pairs.
+CREATE TEMP TABLE probable AS
+SELECT s, a, count(t.p) * min(t.p) AS by_state, pg_temp.two_sided(sum(c.total), sum(c.variance), sum(c.third)) AS by_all
+FROM chance c, LATERAL (SELECT CASE WHEN told THEN pg_temp.two_sided(c.total, c.variance, c.third) END AS p) t GROUP BY 1, 2;
+SELECT max(abs(c.p_value - least(1, n.n * least(y.by_state, y.by_all)))) < 1e-6 AS p, count(*) FILTER (WHERE y.by_state < y.by_all AND c.p_value < 1) > 0 AS some_by_state, count(*) FILTER (WHERE y.by_all < y.by_state AND c.p_value < 1) > 0 AS some_by_all
+FROM checked c JOIN probable y ON y.s = c.state AND y.a = c.action, (SELECT count(*) AS n FROM checked) n;
+-- What chance makes of a sum, by chance: d dealt out anew among the visits of a state. Of the most skewed sums the share that comes out as far on that side is half of p.
+SELECT setseed(0.5) IS NOT NULL AS dealt;
+WITH skewed AS (
+	SELECT *, pg_temp.two_sided(total, variance, third) / 2 AS p FROM chance WHERE told AND total * third > 0 ORDER BY abs(third) / variance ^ 1.5 DESC LIMIT 5
+), visits AS (
+	SELECT k.*, array_agg(m.d) AS d, array_agg(m.h - m.mean) AS x FROM skewed k JOIN centred m USING (s, a, state) GROUP BY k.s, k.a, k.state, k.told, k.total, k.variance, k.third, k.p
+), deals AS (
+	SELECT v.s, v.a, v.state, deal, sum(x.x * e.d) / v.total AS share FROM visits v, generate_series(1, 2000) deal,
+		LATERAL (SELECT e.d, row_number() OVER (ORDER BY random(), deal) AS i FROM unnest(v.d) e(d)) e JOIN LATERAL unnest(v.x) WITH ORDINALITY x(x, i) USING (i) GROUP BY v.s, v.a, v.state, v.total, deal
+)
+SELECT count(*) AS sums, max(abs(p - far)) < 0.03 AS p FROM (SELECT v.p, avg((d.share >= 1 - 1e-9)::integer) AS far FROM deals d JOIN visits v USING (s, a, state) GROUP BY v.s, v.a, v.state, v.p) x;
 SELECT bool_and(p >= last) AS surest_first FROM (SELECT p, lag(p, 1, 0) OVER (ORDER BY i) AS last FROM (SELECT p_value AS p, row_number() OVER () AS i FROM checked) x) y;
 
 -- Nothing to say: no groups, none that differ, nobody judged.
@@ -78,7 +93,7 @@ SELECT count(*) AS unjudged FROM (SELECT array_agg(x.r) AS groups FROM (SELECT r
 SELECT * FROM state_check('{}', gamma => 2);
 SELECT * FROM state_check('{}', min_rollouts => 0);
 
--- Sixteen groups of eight of each problem, and other draws of them, alarms at p below .1: at most 5 in 100
+-- Sixteen groups of eight of each problem, and other draws of them, alarms at p below .05: at most 5 in 100
 -- where states tell all; where they hide something, at least 75 in 100.
 SELECT credit.prepare();
 CREATE FUNCTION least_p(problem text, states text, seed bigint) RETURNS float8 LANGUAGE sql AS $$
@@ -90,10 +105,10 @@ CREATE FUNCTION least_p(problem text, states text, seed bigint) RETURNS float8 L
 	     LATERAL stepadv.state_check(y.groups) c
 $$;
 
-SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.1) <= 0.05 * count(*) AS few_false_alarms
-FROM (SELECT least_p(p.problem, 'exact', seed) AS p FROM credit.problems p, generate_series(1, 4) seed) x;
+SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.05) <= 0.05 * count(*) AS few_false_alarms
+FROM (SELECT least_p(p.problem, 'exact', seed) AS p FROM credit.problems p, generate_series(1, 8) seed) x;
 -- What is hidden there was done by the rollout itself: a key in the hand, a backup made, what was found out.
-SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.1) >= 0.75 * count(*) AS found
+SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.05) >= 0.75 * count(*) AS found
 FROM (SELECT least_p(problem, 'hidden', seed) AS p FROM unnest('{key and door,two keys,more rooms,migration,find the fault,rooms,shop}'::text[]) problem,
 	generate_series(1, 4) seed) x;
 -- What it names: going on from where the key lies, which is all that one sees of having it.

@@ -96,7 +96,7 @@ def hidden_tasks(source: Source) -> tuple[int, int]:
     if task is None or value is None:
         return 0, 0
     row = source.connection.execute(sql.SQL(
-        "SELECT count(*), count(*) FILTER (WHERE y.p * y.n < 0.01) FROM (SELECT count(*) OVER () AS n,"
+        "SELECT count(*), count(*) FILTER (WHERE y.p * y.n < 0.05) FROM (SELECT count(*) OVER () AS n,"
         " (SELECT min(c.p_value) FROM stepadv.state_check(x.groups) c) AS p FROM (SELECT (array_agg(v.{}))[1:64] AS groups"
         " FROM {} v GROUP BY v.{} HAVING count(*) >= 16) x) y"
     ).format(sql.Identifier(value), source.view("values"), sql.Identifier(task))).fetchone()
