@@ -122,7 +122,7 @@ build_levels(const GroupColumns *group, const RolloutFacts *facts, const Paramet
 	if (!with_errors)
 		return;
 	bellman_errors(group, weight, target, find_next_states(group, &table->states, NULL), options, table, &sign);
-	levels_errors(&levels, &visits, &sign, options->prior, table, answers);
+	levels_errors(&levels, group->first_step[facts->n_own], &visits, &sign, options->prior, table, answers);
 }
 
 void

@@ -111,7 +111,7 @@ history_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 		SignVariance sign;
 
 		bellman_errors(group, weight, target, find_next_states(group, &table.states, NULL), &options, &table, &sign);
-		levels_errors(&levels, &visits, &sign, options.prior, &table, &answers);
+		levels_errors(&levels, group->first_step[facts->n_own], &visits, &sign, options.prior, &table, &answers);
 	}
 	rtmc_table_columns(group, &table, columns);
 	normalise_own_steps(group, facts, parameters[NORMALISE].choice, USUAL_EPSILON, columns[ADVANTAGE_COLUMN].number);

@@ -434,26 +434,49 @@ number_histories(const GroupColumns *group, const Identities *states, const Iden
 	pfree(last_rollout);
 }
 
-/* Most fine states are met once, which needs no table to find out. */
+/* The fine state, from 1, that a pair was met in last, and what number it has there. */
+typedef struct MetIn
+{
+	uint32		fine;
+	int32		number;
+} MetIn;
+
+/* Fine state by fine state, so that no table is needed: most are met once. */
 void
 number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs, Identities *fine_pairs)
 {
-	uint32	   *visits = count_visits(group, fine, NULL);
-	IdentityTable table;
+	uint32	   *place = count_visits(group, fine, NULL);
+	uint32	   *step = ALLOCATE_ARRAY(uint32, group->n_steps);
+	MetIn	   *met = ALLOCATE_ZEROED_ARRAY(MetIn, pairs->n);
+	uint32		n = 0;
 
-	begin_identities(group, &table, fine_pairs);
+	allocate_identities(group, group->n_steps, fine_pairs);
+	for (uint32 y = 0; y < fine->n; y++)
+	{
+		CHECK_ONCE_IN_A_WHILE(y);
+		n += place[y];
+		place[y] = n - place[y];
+	}
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		CHECK_ONCE_IN_A_WHILE(i);
-		if (fine->of_step[i] == NO_IDENTITY)
-			fine_pairs->of_step[i] = NO_IDENTITY;
-		else if (visits[fine->of_step[i]] == 1)
-			fine_pairs->of_step[i] = new_identity(fine_pairs, i);
-		else
-			find_identity(&table, fine->of_step[i], pairs->of_step[i], fine_pairs, i);
+		fine_pairs->of_step[i] = NO_IDENTITY;
+		if (fine->of_step[i] != NO_IDENTITY)
+			step[place[fine->of_step[i]]++] = i;
 	}
-	identity_destroy(table.hash);
-	pfree(visits);
+	for (uint32 k = 0; k < n; k++)
+	{
+		uint32		y = fine->of_step[step[k]] + 1;
+		MetIn	   *pair = &met[pairs->of_step[step[k]]];
+
+		CHECK_ONCE_IN_A_WHILE(k);
+		if (pair->fine != y)
+			*pair = (MetIn) {y, new_identity(fine_pairs, step[k])};
+		fine_pairs->of_step[step[k]] = pair->number;
+	}
+	pfree(place);
+	pfree(step);
+	pfree(met);
 }
 
 /*

@@ -87,7 +87,10 @@ extern void number_extensions(const GroupColumns *group, const Identities *short
 extern void number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs,
 							 Identities *histories);
 
-/* Pairs of a fine state, as of a history, and the action, where each fine state is part of one state. */
+/*
+ * Pairs of a fine state, as of a history, and the action, where each fine state is part of one state; in the order of
+ * fine states.
+ */
 extern void number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs,
 							  Identities *fine_pairs);
 

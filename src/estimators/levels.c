@@ -97,8 +97,8 @@ square(double x)
 }
 
 void
-levels_errors(const StateLevels *levels, const LevelVisits *visits, const SignVariance *sign, double prior,
-			  const RtmcTable *table, FineAnswers *answers)
+levels_errors(const StateLevels *levels, uint32 n_own_steps, const LevelVisits *visits, const SignVariance *sign,
+			  double prior, const RtmcTable *table, FineAnswers *answers)
 {
 	const Identities *pairs = &table->pairs;
 	uint32		n_fine = answers->pairs.n;
@@ -116,8 +116,8 @@ levels_errors(const StateLevels *levels, const LevelVisits *visits, const SignVa
 	}
 	of_coarse = sum_variances(levels->coarse, pairs, pairs, squares, sign->variance);
 	of_fine = sum_variances(levels->fine, &answers->pairs, pairs, visits->pair_squares, sign->variance);
-	answers->error = ALLOCATE_ARRAY(double, n_fine);
-	answers->confidence = ALLOCATE_ARRAY(double, n_fine);
+	answers->error = ALLOCATE_ZEROED_ARRAY(double, n_fine);
+	answers->confidence = ALLOCATE_ZEROED_ARRAY(double, n_fine);
 	for (uint32 f = 0; f < n_fine; f++)
 	{
 		uint32		step = answers->pairs.first_step[f];
@@ -137,6 +137,9 @@ levels_errors(const StateLevels *levels, const LevelVisits *visits, const SignVa
 			Max(of_coarse[coarse] - of_fine[fine] - others, 0) * square(in_all);
 
 		CHECK_ONCE_IN_A_WHILE(f);
+		/* Fine states are numbered as they appear, and their pairs by them: those behind are of the history alone. */
+		if (levels->fine->first_step[fine] >= n_own_steps)
+			break;
 		answers->error[f] = error_in_range(hypot(table->pair_error[pair], answers->q[f] - table->pair_q[pair]));
 		answers->confidence[f] = sign_confidence(answers->advantage[f], variance / square(n + k), &sign->outcomes);
 	}

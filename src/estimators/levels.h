@@ -35,10 +35,11 @@ extern void levels_measure(const GroupColumns *group, const StateLevels *levels,
 
 /*
  * Errors of the answers: that of q is the coarse pair's and what q differs by from the coarse pair's; the confidence
- * is that of the advantage as the sum of targets that it is, as if they varied by their coarse pair.
+ * is that of the advantage as the sum of targets that it is, as if they varied by their coarse pair.  They are 0
+ * behind the first n_own_steps: nobody asks a history for its own.
  */
-extern void levels_errors(const StateLevels *levels, const LevelVisits *visits, const SignVariance *sign, double prior,
-						  const RtmcTable *table, FineAnswers *answers);
+extern void levels_errors(const StateLevels *levels, uint32 n_own_steps, const LevelVisits *visits,
+						  const SignVariance *sign, double prior, const RtmcTable *table, FineAnswers *answers);
 
 /* Visits that the coarse state counts in the value of a state, where the group has coarse states; 0: none is looked at. */
 #define COARSE_VISITS_PARAMETER NUMBER_PARAMETER("k", 0, INFINITY)

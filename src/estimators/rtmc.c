@@ -479,7 +479,7 @@ rtmc_table_build_levels(const GroupColumns *group, const RolloutFacts *facts, co
 		SignVariance sign;
 
 		monte_carlo_errors(group, weight, prior, table, &sign);
-		levels_errors(&levels, &visits, &sign, prior, table, answers);
+		levels_errors(&levels, group->first_step[facts->n_own], &visits, &sign, prior, table, answers);
 	}
 	if (parameters[RTMC_NORMALISE].flag)
 		normalise_advantages(group, facts, &answers->pairs, answers->advantage);
