@@ -109,10 +109,10 @@ def chosen(asked: list[str], names: list[str]) -> list[str]:
     return asked or names
 
 
-def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Exit status 1 if something is wrong."""
     n_wrong = 0
-    try:
+    with database.connect(options) as connection:
         database_name = database.value(connection, "SELECT current_database()")
         print(safe(f"database {database_name}: stepadv {__version__}, like this program"))
         known = {name: tuple(about) for name, *about in connection.execute(ATTACHMENTS)}
@@ -121,6 +121,4 @@ def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int
             for words, is_wrong in checked(connection, known[name]):
                 n_wrong += is_wrong
                 print(safe(f"{'!' if is_wrong else ' '} {words}"))
-    except psycopg.Error as error:
-        raise Failed(database.words_of(error)) from None
     return 1 if n_wrong else 0

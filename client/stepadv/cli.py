@@ -1,15 +1,11 @@
-"""The program stepadv: each command is a module with HELP, add_arguments(parser) and run(connection, options).
-
-One that sets CONNECTS to False makes connections of its own: run(options).
-"""
+"""The program stepadv: each command is a module with HELP, add_arguments(parser) and run(options), an exit status."""
 
 import argparse
 import importlib
-import importlib.util
 import os
+import signal
 import sys
-from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stepadv import __version__
 from stepadv.text import Failed, complain, safe
@@ -41,7 +37,7 @@ def make_parser(wanted: str | None) -> argparse.ArgumentParser:
         command = commands.add_parser(
             name,
             help=module.HELP,
-            description=getattr(module, "DESCRIPTION", None),
+            description=module.DESCRIPTION,
             epilog=getattr(module, "EPILOG", None),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             add_help=False,
@@ -50,41 +46,45 @@ def make_parser(wanted: str | None) -> argparse.ArgumentParser:
         command.add_argument("-?", "--help", action="help", help="show this text")
         database.add_arguments(command)
         module.add_arguments(command)
-        command.set_defaults(module=module)
+        command.set_defaults(run=module.run)
     return parser
 
 
-def run(module: ModuleType, options: argparse.Namespace) -> int:
-    from stepadv import database
-
-    if not getattr(module, "CONNECTS", True):
-        return module.run(options)
-    connection = database.connect(database.parameters(options), f"stepadv {options.command}")
-    try:
-        database.check_version(connection)
-        return module.run(connection, options) or 0
-    finally:
-        database.close(connection)
+def interrupt(number: int, frame: Any) -> NoReturn:
+    """psycopg then cancels what the server does, and nothing is committed."""
+    raise KeyboardInterrupt(number)
 
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
-    if importlib.util.find_spec("psycopg") is None:
+    try:
+        import psycopg
+    except ImportError:
         hint = "apt-get install python3-psycopg (for /usr/bin/python3), or pip install 'psycopg>=3.1'"
         complain(f"stepadv: {sys.executable} has no psycopg 3: {hint}")
         return 2
+    from stepadv.database import words_of
+
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    status = 2
     try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, interrupt)
         options = make_parser(name).parse_args(arguments)
-        return run(options.module, options)
-    except Failed as failure:
-        complain(f"stepadv {name or ''}".rstrip() + f": {failure}")
-        return failure.status
-    except KeyboardInterrupt:
-        return 130
+        return options.run(options)
+    except KeyboardInterrupt as interrupted:
+        return 128 + interrupted.args[0]
     except BrokenPipeError:
         # Whoever read has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except Failed as failure:
+        words, status = str(failure), failure.status
+    except psycopg.Error as error:
+        words = words_of(error)
+    except OSError as error:
+        words = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    complain(f"stepadv {name or ''}".rstrip() + f": {words}")
+    return status

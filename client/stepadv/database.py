@@ -1,7 +1,6 @@
 """Connections, as psql makes them, and what a database must have."""
 
 import argparse
-import contextlib
 import re
 from typing import Any
 
@@ -26,36 +25,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-U", "--username", metavar="USER")
 
 
-def parameters(arguments: argparse.Namespace) -> dict[str, str]:
-    """Those of libpq, which reads the environment for the rest."""
-    name = arguments.dbname or ""
-    is_string = "=" in name or re.match(r"postgres(ql)?://", name)
-    given = psycopg.conninfo.conninfo_to_dict(name) if is_string else {"dbname": name}
-    own = {"host": arguments.host, "port": arguments.port, "user": arguments.username}
-    return {key: value for key, value in (given | {k: v for k, v in own.items() if v}).items() if value}
-
-
 def words_of(error: psycopg.Error) -> str:
     """What the server says, without where in itself it found it."""
     diagnostic = error.diag
     if diagnostic is None or diagnostic.message_primary is None:
-        return " ".join(str(error).split()) or type(error).__name__
+        words = " ".join(str(error).split()) or type(error).__name__
+        return f"the connection failed: {words}" if isinstance(error, psycopg.OperationalError) else words
     detail = f"({diagnostic.message_detail})" if diagnostic.message_detail else None
     return " ".join(part for part in (diagnostic.message_primary, detail, diagnostic.message_hint) if part)
 
 
-def connect(given: dict[str, str], name: str = "stepadv") -> psycopg.Connection:
-    options = dict(given)
-    options.setdefault("fallback_application_name", name)
-    try:
-        connection = psycopg.connect(**options, client_encoding="UTF8", autocommit=True)
-        connection.execute(SETTINGS)
-    except psycopg.Error as error:
-        raise Failed(f"connection failed: {words_of(error)}") from None
+def connect(options: argparse.Namespace) -> psycopg.Connection[Any]:
+    """To a database that has the extension, in this program's version."""
+    name = options.dbname or None
+    is_string = name is not None and ("=" in name or re.match(r"postgres(ql)?://", name))
+    given = {"host": options.host, "port": options.port, "user": options.username}
+    given |= {"client_encoding": "UTF8", "fallback_application_name": f"stepadv {options.command}"}
+    given |= {} if is_string else {"dbname": name}
+    connection = psycopg.connect(name if is_string else "", autocommit=True, **given)
+    connection.execute(SETTINGS)
+    check_version(connection)
     return connection
 
 
-def value(connection: psycopg.Connection, query: str, *arguments: Any) -> Any:
+def value(connection: psycopg.Connection[Any], query: str, *arguments: Any) -> Any:
     """The first column of the first row."""
     row = connection.execute(query, arguments or None).fetchone()
     return None if row is None else row[0]
@@ -65,8 +58,7 @@ def number_of(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def check_version(connection: psycopg.Connection) -> None:
-    """The database must have the extension, in this program's version."""
+def check_version(connection: psycopg.Connection[Any]) -> None:
     version = value(connection, "SELECT extversion FROM pg_extension WHERE extname = 'stepadv'")
     name = value(connection, "SELECT current_database()")
     if version is None:
@@ -75,8 +67,3 @@ def check_version(connection: psycopg.Connection) -> None:
         is_old = number_of(version) <= number_of(__version__)
         hint = "ALTER EXTENSION stepadv UPDATE" if is_old else f"install stepadv-client {version}"
         raise Failed(f'the database "{name}" has stepadv {version}, this is {__version__}: {hint}')
-
-
-def close(connection: psycopg.Connection) -> None:
-    with contextlib.suppress(psycopg.Error):
-        connection.close()

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import zipfile
+from unittest.mock import patch
 
 from support import Case
 from test_files import chat
@@ -118,25 +119,21 @@ class Bad(Case):
         self.assertEqual(self.loaded(self.write("z.json", whole)).count("rollouts_added"), "2")
 
     def test_limits(self):
-        """what unpacks to more than the limit, or is too large for a document"""
+        """what is too large for a document, in whatever packing"""
         from stepadv.importing import files
 
-        plain = "".join(chat("p", n, "x" * 1000) + "\n" for n in range(1200)).encode()
-        packed = self.write("plain.jsonl.gz", gzip.compress(plain))
-        before = files.GB
-        self.addCleanup(setattr, files, "GB", before)
-        files.GB = 500000
-        self.refused(r"^\S*plain\.jsonl\.gz: it unpacks to more than \d+ bytes: unpack it first\n$", packed)
-        self.assertEqual(self.rows(), "0|0")
-        files.GB = before
-        self.loaded(packed)
+        plain = "".join(chat("p", n, "x" * (1000 if n != 7 else 600000)) + "\n" for n in range(9)).encode()
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "messages": [{"role": "assistant", "content": "y" * 2000000}]}))
         self.refused(r"there is no header\.json in it", self.write("nohead.eval", buffer.getvalue()))
         with zipfile.ZipFile(buffer, "a") as archive:
             archive.writestr("header.json", '{"version": 2, "eval": {"task": "t", "model": "m", "run_id": "r", "eval_id": "e"}}')
-        files.GB = 500000
-        self.refused("it unpacks to more than [0-9]+ bytes or 100000 samples: unpack it first", self.write("bomb.eval", buffer.getvalue()))
-        files.GB = before
-        self.assertEqual(self.loaded(self.write("bomb.eval", buffer.getvalue())).count("rollouts_added"), "1")
+        given = ((self.write("plain.jsonl.gz", gzip.compress(plain)), "line 8"), (self.write("bomb.eval", buffer.getvalue()), "document 1"),
+                 (self.write("one.json", "[" + " " * 600000 + "]"), "document 1"))  # fmt: skip
+        with patch.object(files, "MAX_BYTES", 500000):
+            for path, where in given:
+                self.refused(rf"{where}: it has more than the 256 MB that a document may have", path)
+                self.assertEqual(self.rows(), "0|0")
+            self.assertEqual(self.refused("line 8", "-k", given[0][0]).count("rollouts_added"), "8")
+        self.assertEqual([self.loaded(path).count("rollouts_added") for path, _ in given[:2]], ["1", "1"])

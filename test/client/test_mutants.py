@@ -7,18 +7,21 @@ import os
 import random
 import time
 import unittest
+from argparse import Namespace
+from unittest.mock import patch
 
 from support import DATA
 
 from stepadv.importing.conversation import parse_arguments
-from stepadv.importing.files import File
+from stepadv.importing.files import File, parsed
 from stepadv.importing.format import Bad
 from stepadv.importing.formats import explain
-from stepadv.importing.load import Options, Reader
-from stepadv.importing.rows import Settings, Shape, make_row
+from stepadv.importing.load import Reader
+from stepadv.importing.rows import Row, Shape
 from stepadv.importing.tally import Tally
 
-SHAPE = Shape(["run_id", "policy_version", "task_id"], ["policy_step", "tags"], ["group_id"], ["", "", None])
+SHAPE = Shape(["run_id", "policy_version", "task_id"], ["policy_step", "tags"], ["group_id"], ["", "", None], "0")
+OPTIONS = Namespace(success_at=1.0, run_id=None, policy_version=None, policy_step=None)
 ODD = [None, True, False, 0, -1, 2**70, 1.5, 1e308, "", "x", "\0", "2026-01-01T00:00:00Z", "{", '{"a": 1}', "[]", [], {}, [[]], [None], {"role": "assistant"}, ["x", 1],
        {"type": "tool_use"}, {"a": {"b": []}}, "null", "é🙂", "1" * 50, [{"role": "user", "content": 5}]]  # fmt: skip
 
@@ -58,13 +61,15 @@ def mutate(document, others, r):
 
 def read(text, format):
     """As a load does it, but for the tables."""
-    explain(text, 1)
-    reader = Reader(File("x", "/a/b.json"), "/a/b.json", Options(format), Tally())
-    reader.documents = lambda: iter([(1, text)])
-    for rollout, n in reader.rollouts():
+    document = parsed(1, text.encode(errors="surrogatepass"))
+    explain(document.value, 1)
+    OPTIONS.format = format
+    with patch("stepadv.importing.load.documents_of", lambda path: iter([document])):
+        rollouts = list(Reader(File("x", "/a/b.json"), "/a/b.json", OPTIONS, Tally()).rollouts())
+    for rollout, n in rollouts:
         try:
             if any(key in rollout for key in ("group_id", "task_id", "problem")):
-                make_row(rollout, n, SHAPE, Settings()).make_lines("0")
+                Row(rollout, n, SHAPE, OPTIONS)
         except Bad:
             pass
 

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -118,21 +117,12 @@ def write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> i
     return n
 
 
-def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Writes the file; exit status 0."""
-    # An exception, so that an incomplete file is removed.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        # One snapshot for all lines.
-        with connection.transaction():
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            n = write(connection, options)
-    except psycopg.Error as error:
-        raise Failed(database.words_of(error)) from None
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise Failed(f"{error.filename or options.out}: {error.strerror}") from None
+    # One snapshot for all lines.
+    with database.connect(options) as connection, connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        n = write(connection, options)
     if options.out != "-":
         complain(f"{count(n, 'line')} of shape {options.shape} in {options.out}")
     return 0

@@ -7,23 +7,22 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import psycopg
 from psycopg import sql
 
 from stepadv import database
-from stepadv.importing.files import CannotRead, File, documents_of, list_files, spool_stdin
+from stepadv.importing.files import CannotRead, File, documents_of, list_files, spooled_stdin
 from stepadv.importing.formats import FORMATS, explain
-from stepadv.importing.load import Interrupted, Loader, Options, Reader, Result, cancel, load_at_once, on_signals
-from stepadv.importing.rows import Settings
+from stepadv.importing.load import Loader, Reader, Result, load_at_once
 from stepadv.importing.runs import LOOKED_FOR, Runs
-from stepadv.importing.tally import Summary, Tally
-from stepadv.importing.values import Unreadable, words
+from stepadv.importing.tally import Tally, warn
+from stepadv.importing.values import words
 from stepadv.importing.verdicts import Outcomes
 from stepadv.importing.writer import THERE, Tables
 from stepadv.text import Failed, complain, count, nearest, safe, shorten
 
-CONNECTS = False
 HELP = "load runs, files and directories"
 DESCRIPTION = """Loads rollouts of scaffolds, trainers and tracers into the tables of a schema, and creates the tables
 if they do not exist.  Each file is one transaction: it is loaded, or left out with a message."""
@@ -47,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wanted = "outcome from which a rollout is a success if the source has no verdict (1)"
     add("-a", "--success-at", metavar="SCORE", type=float, default=1.0, help=wanted)
     add("-k", "--keep-going", action="store_true", help="skip what cannot be used of a file, load the rest")
-    add("--update", action="store_true", help="rollouts that differ replace those in the tables")
+    wanted = "rollouts that differ replace those in the tables"
+    add("--update", action="store_true", dest="replace", help=wanted)
     wanted = "verdicts by task or rollout id (csv, json, jsonl), which override those of the files"
     add("--outcomes", metavar="FILE", help=wanted)
     add("--retries", choices=("last",), help="of two attempts at one rollout or step, use the newest")
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 # ----------
 
 
-def preview(file: File, options: Options, most: int = 3) -> Iterator[str]:
+def preview(file: File, options: argparse.Namespace, most: int = 3) -> Iterator[str]:
     """The first steps of a file as they would be stored."""
     n = 0
     for rollout, _ in Reader(file, file.source, options, Tally()).rollouts():
@@ -79,25 +79,19 @@ def preview(file: File, options: Options, most: int = 3) -> Iterator[str]:
 
 def explained(file: File) -> list[str]:
     n, first = 0, None
-    for n, (_, document) in enumerate(documents_of(file.path), 1):
+    for n, document in enumerate(documents_of(file.path), 1):
         first = document if n == 1 else first
-    if isinstance(first, Unreadable):
-        raise first
-    if first is None:
-        return ["the file is empty"]
-    return explain(first, n) if isinstance(first, str) else ["a log of Inspect"]
+    return ["the file is empty"] if first is None else explain(first.value, n)
 
 
-def look_over(file: File, options: Options, is_preview: bool) -> bool:
+def look_over(file: File, options: argparse.Namespace) -> bool:
     """Whether it could be shown."""
     print(safe(file.name))
-    lines: list[str] = []
-    is_shown = not is_preview
     try:
-        lines = list(preview(file, options)) if is_preview else []
-        is_shown = is_shown or bool(lines)
-        lines = lines or (["no step could be read:"] if is_preview else []) + explained(file)
-    except (CannotRead, Unreadable) as error:
+        lines = list(preview(file, options)) if options.preview else []
+        is_shown = bool(lines) or not options.preview
+        lines = lines or [*(["no step could be read:"] if options.preview else []), *explained(file)]
+    except CannotRead as error:
         lines, is_shown = [str(error)], False
     for line in lines:
         print(safe(f"  {line}"))
@@ -135,105 +129,104 @@ def analyze(connection: psycopg.Connection, schema: str, steps_added: int) -> No
 
 
 class Import:
-    def __init__(self, given: argparse.Namespace):
-        if given.format not in (None, *FORMATS):
-            meant = nearest(given.format, FORMATS)
-            perhaps = f'; perhaps you meant "{meant}"' if meant else ""
-            raise Failed(f"unknown format: {given.format}{perhaps}; formats are {', '.join(FORMATS)}")
-        if not 0 < given.jobs < 10000:
-            raise Failed("-J must be a number of files from 1 to 9999")
-        self.given = given
-        self.options = Options(given.format, given.keep_going, given.update or given.retries is not None)
-        self.settings = Settings(given.success_at, given.run_id, given.policy_version, given.policy_step)
-        self.parameters = database.parameters(given)
-        self.summary = Summary(LOOKED_FOR)
-        self.is_shown = sys.stderr.isatty()
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.outcomes = Outcomes(options.outcomes) if options.outcomes is not None else None
+        self.listing = list_files(options.names)
+        self.runs = Runs(self.listing.files, self.outcomes, options.policy_version is not None)
+        self.tally = Tally()
+        self.n_files, self.n_passed = 0, self.runs.n_passed
+        self.left_out: list[str] = []
+        self.nothing: list[str] = []
         self.began = time.monotonic()
 
     def run(self) -> int:
-        given, summary = self.given, self.summary
-        summary.outcomes = Outcomes(given.outcomes) if given.outcomes is not None else None
-        listing = list_files(given.names)
-        summary.n_unread, summary.empty = listing.n_failed, listing.empty
-        runs = Runs(listing.files, summary.outcomes, self.settings.policy_version is not None)
-        files, self.options.amend, summary.n_passed = runs.files, runs.amend, runs.n_passed
-        spool = next((file for file in files if file.path == "-"), None)
-        try:
-            if spool is not None:
-                spool.path = spool_stdin()
-            if given.retries:
+        files, options = self.runs.files, self.options
+        with ExitStack() as stack:
+            for file in (file for file in files if file.path == "-"):
+                file.path = stack.enter_context(spooled_stdin())
+            if options.retries:
                 files.sort(key=lambda file: os.stat(file.path).st_mtime_ns)
-            if given.explain or given.preview:
-                shown = [look_over(file, self.options, given.preview) for file in files]
-                for name in summary.empty:
+            if options.explain or options.preview:
+                shown = [look_over(file, options) for file in files]
+                for name in self.listing.empty:
                     print(safe(f"no files to read: {name}"))
-                return int(not all(shown) or listing.n_failed + len(summary.empty) > 0)
+                return int(not all(shown) or self.listing.n_failed + len(self.listing.empty) > 0)
             if files:
                 self.load(files)
-        finally:
-            if spool is not None and spool.path != "-":
-                os.unlink(spool.path)
-        return summary.show()
+        return self.summary()
 
     def make_loader(self, connection: psycopg.Connection | None = None) -> Loader:
-        connection = connection or database.connect(self.parameters, "stepadv import")
-        return Loader(Tables(connection, self.given.schema, self.settings), self.options)
+        return Loader(Tables(connection or database.connect(self.options), self.options), self.runs.amend)
 
     def load(self, files: list[File]) -> None:
-        connection = database.connect(self.parameters, "stepadv import")
-        database.check_version(connection)
-        try:
-            make_tables(connection, self.given.schema)
-        except psycopg.Error as error:
-            raise Failed(database.words_of(error)) from None
-        self.n_all = len(files)
-        if self.given.jobs > 1 and len(files) > 1:
-            load_at_once(min(self.given.jobs, len(files)), self.make_loader, files, self.done)
-        else:
-            loader = self.make_loader(connection)
-            with on_signals(lambda: cancel(connection)):
+        with database.connect(self.options) as connection:
+            make_tables(connection, self.options.schema)
+            if self.options.jobs > 1 and len(files) > 1:
+                load_at_once(min(self.options.jobs, len(files)), self.make_loader, files, self.done)
+            else:
+                loader = self.make_loader(connection)
                 for file in files:
                     self.done(file, loader.load(file))
-        self.progress("")
-        try:
-            analyze(connection, self.given.schema, self.summary.tally.counts["steps added"])
-        except psycopg.Error as error:
-            complain(f"stepadv import: could not analyze the tables: {database.words_of(error)}")
-        database.close(connection)
+            self.progress("")
+            analyze(connection, self.options.schema, self.tally.counts["steps added"])
 
     def progress(self, line: str) -> None:
         """A line on a terminal, overwritten each time."""
-        if self.is_shown:
+        if sys.stderr.isatty():
             print(f"\r{line:<78}" + ("" if line else "\r"), end="", file=sys.stderr, flush=True)
 
     def done(self, file: File, result: Result) -> None:
-        summary = self.summary
         if result.is_passed:
-            summary.n_passed += 1
+            self.n_passed += 1
             return
-        summary.n_files += 1
+        self.n_files += 1
         if result.failed:
-            summary.left_out.append(file.name)
+            self.left_out.append(file.name)
         else:
-            summary.tally.add(result.tally)
+            self.tally.add(result.tally)
             if result.tally.counts["documents"] == 0:
-                summary.nothing.append(file.name)
+                self.nothing.append(file.name)
         if result.said:
             self.progress("")
             complain(f"{file.name}: {'' if result.failed else 'left out of it: '}{result.said[0]}")
             for line in result.said[1:]:
                 complain(line)
-        seconds, n = time.monotonic() - self.began, summary.tally.counts["steps added"]
-        self.progress(f"{summary.n_files} of {count(self.n_all, 'file')}, {n} steps, {seconds:.0f} s")
+        seconds, n = time.monotonic() - self.began, self.tally.counts["steps added"]
+        self.progress(f"{self.n_files} of {count(len(self.runs.files), 'file')}, {n} steps, {seconds:.0f} s")
+
+    def summary(self) -> int:
+        """Prints it, and gives the exit status."""
+        tally, empty = self.tally, self.listing.empty
+        n_left_out = len(self.left_out) + self.listing.n_failed
+        lines = [f"{count(self.n_files, 'file')}, {n_left_out} left out"]
+        for words, names in (
+            ("left out", self.left_out),
+            ("nothing in it", self.nothing),
+            ("no files to read", empty),
+        ):
+            lines += [f"{words}: {name}" for name in names]
+        if self.n_passed:
+            lines.append(f"passed over: {count(self.n_passed, 'file')} beside the tries (reports, settings, logs)")
+        for line in (*lines, *tally.lines()):
+            print(safe(line))
+        if tally.tries and not any(verdict is not None for verdict in tally.tries.values()):
+            warn(LOOKED_FOR)
+        lost = list(self.outcomes.unmatched(tally.matched, tally.names)) if self.outcomes else []
+        for line in lost:
+            complain(line)
+        return int(tally.n_problems + n_left_out + len(empty) + len(lost) > 0 or not tally.tries)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    if options.format not in (None, *FORMATS):
+        meant = nearest(options.format, FORMATS)
+        perhaps = f'; perhaps you meant "{meant}"' if meant else ""
+        raise Failed(f"unknown format: {options.format}{perhaps}; formats are {', '.join(FORMATS)}")
+    if not 0 < options.jobs < 10000:
+        raise Failed("-J must be a number of files from 1 to 9999")
+    options.replace |= options.retries is not None
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # Documents are trees: looking for circles in them takes a tenth of the time.
     gc.set_threshold(100000, 50, 100)
-    try:
-        return Import(given).run()
-    except Interrupted as interrupted:
-        return 128 + interrupted.signal
-    except psycopg.OperationalError as error:
-        raise Failed(f"the connection failed: {database.words_of(error)}") from None
+    return Import(options).run()

@@ -17,14 +17,14 @@ from itertools import islice
 from typing import IO, NamedTuple
 
 from stepadv.importing.format import name_parts
-from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, parse, too_large
+from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, parse
 from stepadv.text import Failed, complain
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".txt", ".eval")
 PACKED = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 MARKS = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
-GB = 1 << 30
 BOM = b"\xef\xbb\xbf"
+IS_LOG = re.compile(r"(^|\n)Action( [0-9]+)?: ")
 
 
 class CannotRead(Exception):
@@ -35,7 +35,6 @@ class CannotRead(Exception):
 class File:
     path: str  # as it is opened
     source: str  # as it is called: without its packing, with a part "." where its name begins
-    size: int = 0
     more: tuple[str, ...] = ()  # files that belong to the same rollout
     is_below: bool = False  # of a directory, not named itself
     is_optional: bool = False  # no problem if it is no rollout
@@ -98,9 +97,7 @@ def list_files(names: list[str]) -> Listing:
         else:
             why = "no permission" if os.path.isfile(name) else "it is a special file"
             failed(f"cannot read {name}: {why if os.path.exists(name) else 'it does not exist'}")
-    for path, source in sources_of(list(paths)).items():
-        size = os.path.getsize(path) if path != "-" else 0
-        listing.files.append(File(path, source, size, is_below=paths[path]))
+    listing.files = [File(path, source, is_below=paths[path]) for path, source in sources_of(list(paths)).items()]
     return listing
 
 
@@ -124,95 +121,82 @@ def sources_of(paths: list[str]) -> dict[str, str]:
 # ----------
 
 
-class Limited:
-    """A stream that is read no further than a limit: a file made to fill the disk unpacks to a thousand times its
-    size, and a log to twenty times."""
-
-    def __init__(self, stream: IO[bytes], limit: int):
-        self.stream, self.limit, self.n_read = stream, limit, 0
-
-    def _count(self, data: bytes) -> bytes:
-        self.n_read += len(data)
-        if self.n_read > self.limit:
-            raise CannotRead(f"it unpacks to more than {self.limit} bytes: unpack it first")
-        return data
-
-    def read(self, n: int = -1) -> bytes:
-        return self._count(self.stream.read(n)) if n >= 0 else b"".join(iter(lambda: self.read(1 << 20), b""))
-
-    def readline(self, n: int) -> bytes:
-        return self._count(self.stream.readline(n))
-
-
-def limit_of(path: str) -> int:
-    return max(GB, 100 * os.path.getsize(path))
-
-
-def spool_stdin() -> str:
-    """It is read more than once: whether it is packed, what it is, and what is in it."""
-    with tempfile.NamedTemporaryFile(prefix="stepadv.", delete=False) as spool:
+@contextlib.contextmanager
+def spooled_stdin() -> Iterator[str]:
+    """A file of it: it is read more than once."""
+    with tempfile.NamedTemporaryFile(prefix="stepadv.") as spool:
         try:
             shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
-        except BaseException as error:
-            os.unlink(spool.name)
-            if isinstance(error, OSError):
-                raise Failed(f"no room in TMPDIR for standard input: {error.strerror}") from None
-            raise
-    return spool.name
+            spool.flush()
+        except OSError as error:
+            raise Failed(f"no room in TMPDIR for standard input: {error.strerror}") from None
+        yield spool.name
 
 
 @contextlib.contextmanager
-def open_file(path: str) -> Iterator[Limited]:
-    """Plain or packed; errors in reading are CannotRead."""
+def reading() -> Iterator[None]:
+    """Errors in reading are CannotRead."""
     try:
+        yield
+    except EOFError:
+        raise CannotRead("it cannot be unpacked: unexpected end of file") from None
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+        raise CannotRead(f"it cannot be unpacked: {error}") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise CannotRead(f"it is not a zip file that can be read: {error}") from None
+    except OSError as error:
+        raise CannotRead(f"{error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def open_file(path: str) -> Iterator[IO[bytes]]:
+    """Plain or packed."""
+    with reading():
         with open(path, "rb") as raw:
             begin = raw.read(6)
         kind = next((kind for kind, mark in MARKS.items() if begin.startswith(mark)), "")
         if not kind and path.endswith(".gz") and begin:
             raise CannotRead("it is not in gzip format")
         with PACKED.get(kind, open)(path, "rb") as stream:
-            yield Limited(stream, limit_of(path) if kind else sys.maxsize)
-    except EOFError:
-        raise CannotRead("it cannot be unpacked: unexpected end of file") from None
-    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise CannotRead(f"it cannot be unpacked: {error}") from None
-    except OSError as error:
-        raise CannotRead(f"{error.strerror or error}") from None
+            yield stream
 
 
-class Parsed(NamedTuple):
-    """What has been parsed already, and how many U+0000 were replaced in it."""
+class Document(NamedTuple):
+    """value: JSON, the text of a log, or what is wrong with it."""
 
+    n: int  # its number, or that of its line
     value: Json
-    n_nul: int
+    n_nul: int = 0  # U+0000 that were replaced
+    size: int = 0  # in characters
 
 
-# Number, and a text, or its value, or what is wrong with it.
-Document = tuple[int, str | Parsed | Unreadable]
-
-
-def decoded(data: bytes) -> str | Unreadable:
+def parsed(n: int, data: bytes) -> Document:
+    """JSON, or a log."""
+    is_json = False
     try:
-        return decode(data)
+        if len(data) > MAX_BYTES:
+            raise Unreadable("it has more than the 256 MB that a document may have")
+        text = decode(data)
+        is_json = text.lstrip()[:1] in ("{", "[")
+        if not is_json and IS_LOG.search(text):
+            return Document(n, text.replace("\0", "\ufffd"), text.count("\0"), len(text))
+        return Document(n, *parse(text), len(text))
     except Unreadable as wrong:
-        return wrong
+        is_other = not is_json and str(wrong).startswith("invalid JSON")
+        return Document(n, Unreadable("it is neither JSON nor a log of a ReAct agent") if is_other else wrong)
 
 
-def lines_of(stream: Limited) -> Iterator[tuple[int, str | Unreadable]]:
-    """Lines that are not empty, with their numbers."""
+def lines_of(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not empty, with their numbers; of one that is too long, its beginning."""
     n = 0
-    while line := stream.readline(MAX_BYTES + 2):
+    while line := stream.readline(MAX_BYTES + 1):
         n += 1
-        size = len(line)
-        if size > MAX_BYTES + 1:
-            while line and not line.endswith(b"\n"):
-                line = stream.readline(1 << 24)
-                size += len(line)
-            yield n, too_large(size)
-            continue
+        rest = line
+        while rest and rest[-1:] != b"\n":
+            rest = stream.readline(1 << 24)
         line = line.removeprefix(BOM) if n == 1 else line
         if not line.isspace():
-            yield n, decoded(line)
+            yield n, line
 
 
 def has_lines(path: str) -> bool:
@@ -220,15 +204,12 @@ def has_lines(path: str) -> bool:
     leaves one open."""
     with open_file(path) as stream:
         lines = [line for _, line in islice(lines_of(stream), 2)]
-    first = lines[0] if lines else None
-    if not isinstance(first, str) or len(lines) < 2 or first[:1] not in ("{", "["):
+    if len(lines) < 2 or lines[0][:1] not in (b"{", b"["):
         return False
-    mark = lines[1].lstrip()[:1] if isinstance(lines[1], str) else "{"
-    if first.rstrip()[-1:] not in (",", ":", "[", "{") and mark == first[0]:
+    first, mark = lines[0].rstrip(), lines[1].lstrip()[:1]
+    if first[-1:] not in (b",", b":", b"[", b"{") and mark == first[:1]:
         return True
-    with contextlib.suppress(Unreadable):
-        return mark in ("{", "[") and parse(first) is not None
-    return False
+    return mark in (b"{", b"[") and not isinstance(parsed(1, first).value, Unreadable)
 
 
 def documents_of(path: str) -> Iterator[Document]:
@@ -239,37 +220,22 @@ def documents_of(path: str) -> Iterator[Document]:
     is_lines = has_lines(path)
     with open_file(path) as stream:
         if is_lines:
-            yield from lines_of(stream)
-            return
-        data = stream.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            yield 1, too_large(len(data) + sum(map(len, iter(lambda: stream.read(1 << 24), b""))))
-        elif (data := data.removeprefix(BOM)).strip():
-            yield 1, decoded(data)
+            yield from (parsed(n, line) for n, line in lines_of(stream))
+        elif (data := stream.read(MAX_BYTES + 1).removeprefix(BOM)) and not data.isspace():
+            yield parsed(1, data)
 
 
 def samples_of(path: str) -> Iterator[Document]:
     """Of Inspect's .eval, a zip, each sample beside the log's header."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = [i for i in archive.infolist() if re.fullmatch(r"samples/.*\.json", i.filename)]
-            header = [i for i in archive.infolist() if i.filename == "header.json"]
-            if not header:
-                raise CannotRead("there is no header.json in it")
-            if sum(i.file_size for i in entries + header) > (most := limit_of(path)) or len(entries) > 100000:
-                raise CannotRead(f"it unpacks to more than {most} bytes or 100000 samples: unpack it first")
-            about = parse(decode(archive.read(header[0])))[0]
-            for n, entry in enumerate(entries, 1):
-                try:
-                    if entry.file_size > MAX_BYTES:
-                        raise too_large(entry.file_size)
-                    sample, n_nul = parse(decode(archive.read(entry)))
-                    yield n, Parsed({"header": about, "sample": sample}, n_nul)
-                except Unreadable as wrong:
-                    yield n, wrong
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise CannotRead(f"it is not a zip file that can be read: {error}") from None
-    except Unreadable as error:
-        raise CannotRead(f"header.json: {error}") from None
-    except OSError as error:
-        raise CannotRead(f"{error.strerror or error}") from None
+    with reading(), zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if "header.json" not in names:
+            raise CannotRead("there is no header.json in it")
+        header = parsed(0, archive.read("header.json")).value
+        if isinstance(header, Unreadable):
+            raise CannotRead(f"header.json: {header}")
+        for n, name in enumerate((name for name in names if re.fullmatch(r"samples/.*\.json", name)), 1):
+            with archive.open(name) as entry:
+                sample = parsed(n, entry.read(MAX_BYTES + 1))
+            is_wrong = isinstance(sample.value, Unreadable)
+            yield sample if is_wrong else sample._replace(value={"header": header, "sample": sample.value})

@@ -1,12 +1,12 @@
 """One file into the tables, in one transaction: all of it, or nothing; and many files at once."""
 
-import contextlib
 import multiprocessing
 import os
 import pickle
 import signal
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from argparse import Namespace
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ import psycopg
 from stepadv.database import words_of
 from stepadv.importing.files import CannotRead, Document, File, documents_of, has_lines
 from stepadv.importing.format import OTHER_TYPES, Bad, Format, Rollout, Where
-from stepadv.importing.formats import FORMATS, document_of, format_of, keys_of, unknown
+from stepadv.importing.formats import FORMATS, format_of, keys_of, unknown
 from stepadv.importing.tally import MOST_PROBLEMS, Tally
 from stepadv.importing.values import Json, Unreadable
 from stepadv.importing.writer import CHUNK, Tables, Writer
@@ -25,31 +25,8 @@ from stepadv.text import Failed, safe
 
 MOST_TRIES = 5  # after deadlocks with other loads
 AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
-
-
-@dataclass
-class Options:
-    """How files are read."""
-
-    format: str | None = None
-    keep_going: bool = False
-    replace: bool = False
-    # Adds what is known of a file's rollouts beside it: verdicts, names.
-    amend: Callable[[Rollout, File, Tally], Rollout] = lambda rollout, file, tally: rollout
-
-
-@dataclass
-class Result:
-    """What became of a file."""
-
-    tally: Tally = field(default_factory=Tally)
-    failed: bool = False
-    said: list[str] = field(default_factory=list)  # what was left out, why, what may help
-    is_passed: bool = False  # it is no rollout, and need not be one
-
-
-class LeftOut(Exception):
-    """Rolls back."""
+# Adds what is known of a file's rollouts beside it: verdicts, names.
+Amend = Callable[[Rollout, File, Tally], Rollout]
 
 
 # ----------
@@ -61,11 +38,11 @@ class Parts:
     """Parts of rollouts, by the keys of these, until the rest of a file is read; on disk, if they are many."""
 
     def __init__(self) -> None:
-        self.begins: dict[str, int] = {}  # the first document of a key
-        self.held: dict[str, list[Json]] = {}
+        self.begins: dict[Hashable, int] = {}  # the first document of a key
+        self.held: dict[Hashable, list[Json]] = {}
         self.disk: sqlite3.Connection | None = None
 
-    def add(self, key: str, n: int, part: Json) -> None:
+    def add(self, key: Hashable, n: int, part: Json) -> None:
         self.begins.setdefault(key, n)
         self.held.setdefault(key, []).append(part)
 
@@ -78,7 +55,7 @@ class Parts:
         self.disk.executemany("INSERT INTO part VALUES (?, ?)", rows)
         self.held = {}
 
-    def take(self, but: str | None = None) -> Iterator[tuple[int, list[Json]]]:
+    def take(self, but: Hashable = None) -> Iterator[tuple[int, list[Json]]]:
         """Those of all keys but one, each with its first document."""
         if self.disk is not None:
             self.spill()
@@ -95,45 +72,37 @@ class Parts:
 class Reader:
     """The rollouts of one file."""
 
-    def __init__(self, file: File, source: str, options: Options, tally: Tally):
-        self.file, self.source, self.options, self.tally = file, source, options, tally
+    def __init__(self, file: File, source: str, options: Namespace, tally: Tally):
+        self.file, self.source, self.tally = file, source, tally
         self.paths = (file.path, *file.more)
-        self.likely = options.format
+        self.given = self.likely = options.format
         self.top: str | None = None
         self.size = 0  # of what was read since parts were taken, in characters
 
     def documents(self) -> Iterator[Document]:
-        """Those of all files of the rollout; if it has several, their numbers are those of the files."""
+        """Those that can be read of all files of the rollout; of several files, their numbers are those of the files."""
         for n, path in enumerate(self.paths, 1):
             name = f"{os.path.basename(path)}: " if n > 1 else ""
             try:
-                for number, document in documents_of(path):
-                    is_wrong = isinstance(document, Unreadable) and name
-                    yield n if self.file.more else number, Unreadable(f"{name}{document}") if is_wrong else document
+                for document in documents_of(path):
+                    if self.file.more:
+                        document = document._replace(n=n)
+                    self.tally.counts["documents"] += 1
+                    if isinstance(document.value, Unreadable):
+                        self.tally.problem(document.n, f"{name}{document.value}", "unreadable")
+                    else:
+                        yield document
             except CannotRead as error:
                 raise CannotRead(f"{name}{error}") from None
-
-    def values(self) -> Iterator[tuple[int, Json]]:
-        """The values of documents that can be read."""
-        for n, document in self.documents():
-            self.tally.counts["documents"] += 1
-            try:
-                if isinstance(document, Unreadable):
-                    raise document
-                value, n_nul = document_of(document) if isinstance(document, str) else document
-            except Unreadable as wrong:
-                self.tally.problem(n, str(wrong), "unreadable")
-                continue
-            self.size += len(document) if isinstance(document, str) else 1000
-            self.tally.repaired["U+0000 in texts, now U+FFFD"] += n_nul
-            if self.top is None and not isinstance(value, str):
-                self.top = keys_of(value)
-            yield n, value
 
     def rollouts(self) -> Iterator[tuple[Rollout, int]]:
         parts = Parts()
         try:
-            for n, value in self.values():
+            for n, value, n_nul, size in self.documents():
+                self.size += size
+                self.tally.repaired["U+0000 in texts, now U+FFFD"] += n_nul
+                if self.top is None and not isinstance(value, str):
+                    self.top = keys_of(value)
                 format = self.format_of(n, value)
                 if format is None:
                     continue
@@ -157,7 +126,7 @@ class Reader:
 
     def format_of(self, n: int, value: Json) -> Format | None:
         """If documents are parts of rollouts, the first tells; lines of a log differ."""
-        if self.options.format is None and not (self.likely and FORMATS[self.likely].split):
+        if self.given is None and not (self.likely and FORMATS[self.likely].split):
             name = format_of(value, self.likely)
             if name is None:
                 self.tally.problem(n, unknown(value), "unknown")
@@ -183,7 +152,7 @@ class Reader:
         self.tally.problem(n, words)
         return []
 
-    def joined(self, parts: Parts, format: Format, but: str | None = None) -> Iterator[tuple[Rollout, int]]:
+    def joined(self, parts: Parts, format: Format, but: Hashable = None) -> Iterator[tuple[Rollout, int]]:
         for n, found in parts.take(but):
             for rollout in self.trying(n, lambda n=n, found=found: format.join(found, Where(self.source, n))):
                 yield rollout, n
@@ -194,53 +163,53 @@ class Reader:
 # ----------
 
 
+@dataclass
+class Result:
+    """What became of a file."""
+
+    tally: Tally = field(default_factory=Tally)
+    failed: bool = False
+    said: list[str] = field(default_factory=list)  # what was left out, why, what may help
+    is_passed: bool = False  # it is no rollout, and need not be one
+
+
 class Loader:
     """Files by one connection, one after the other."""
 
-    def __init__(self, tables: Tables, options: Options):
-        self.tables, self.options = tables, options
-        self.connection = tables.connection
+    def __init__(self, tables: Tables, amend: Amend):
+        self.tables, self.options, self.amend = tables, tables.options, amend
 
     def load(self, file: File) -> Result:
         for attempt in range(MOST_TRIES):
             try:
                 return self.load_once(file)
-            except AGAIN as error:
-                # Another load writes the same in another order, and goes first.
-                if attempt == MOST_TRIES - 1:
+            except CannotRead as error:
+                return Result(failed=True, said=[str(error)])
+            except psycopg.Error as error:
+                # After a deadlock the other load goes first.
+                is_again = isinstance(error, AGAIN) and attempt < MOST_TRIES - 1
+                if self.tables.connection.closed:
+                    raise
+                if not is_again:
                     return Result(failed=True, said=[words_of(error)])
         raise AssertionError
 
     def load_once(self, file: File) -> Result:
-        writer = Writer(self.tables, self.options.replace)
-        tally = writer.tally
+        tally = Tally()
         reader = Reader(file, self.tables.source_of(file.source), self.options, tally)
-        result = Result(tally)
-        try:
-            with self.connection.transaction():
-                self.write(reader, writer)
-                if tally.n_problems and not (self.options.keep_going and tally.counts["usable"]):
-                    raise LeftOut
-        except LeftOut:
-            is_none = tally.counts["unknown"] + tally.counts["unreadable"] == tally.n_problems
-            if file.is_optional and not tally.counts["usable"] and is_none:
-                return Result(is_passed=True)
-            result.failed = True
-        except CannotRead as error:
-            return Result(failed=True, said=[str(error)])
-        except AGAIN:
-            raise
-        except psycopg.Error as error:
-            if self.connection.closed or isinstance(error, psycopg.errors.QueryCanceled):
-                raise
-            return Result(failed=True, said=[words_of(error)])
-        result.said = self.tell(reader, tally) if tally.n_problems else []
-        return result
-
-    def write(self, reader: Reader, writer: Writer) -> None:
-        for rollout, n in reader.rollouts():
-            writer.add(rollout if "problem" in rollout else self.options.amend(rollout, reader.file, writer.tally), n)
-        writer.flush()
+        with self.tables.connection.transaction() as transaction:
+            writer = Writer(self.tables, tally)
+            for rollout, n in reader.rollouts():
+                writer.add(rollout if "problem" in rollout else self.amend(rollout, file, tally), n)
+            writer.flush()
+            n_usable, n_problems = tally.counts["usable"], tally.n_problems
+            failed = n_problems > 0 and not (self.options.keep_going and n_usable)
+            if failed:
+                raise psycopg.Rollback(transaction)
+        is_none = tally.counts["unknown"] + tally.counts["unreadable"] == n_problems
+        if failed and file.is_optional and not n_usable and is_none:
+            return Result(is_passed=True)
+        return Result(tally, failed, self.tell(reader, tally) if n_problems else [])
 
     def tell(self, reader: Reader, tally: Tally) -> list[str]:
         """What was left out: the first in a line with the option that may help, then others."""
@@ -266,56 +235,20 @@ class Loader:
 
 
 # ----------
-# Interrupts, and many files at once
+# Many files at once
 # ----------
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Of a process that loads.
 make_loader: Callable[[], Loader] | None = None
 loader: Loader | None = None
 
 
-class Interrupted(BaseException):
-    def __init__(self, number: int):
-        self.signal = signal.SIGTERM if number == signal.SIGHUP else number
-
-
-@contextlib.contextmanager
-def on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """What is being loaded when a signal comes is left out."""
-
-    def interrupt(number: int, frame: Any) -> None:
-        for n in SIGNALS:
-            signal.signal(n, signal.SIG_IGN)
-        stop()
-        raise Interrupted(number)
-
-    before = {n: signal.signal(n, interrupt) for n in SIGNALS}
-    try:
-        yield
-    finally:
-        for n, handler in before.items():
-            signal.signal(n, handler)
-
-
-def cancel(connection: psycopg.Connection) -> None:
-    """The server is told to stop, and nothing is committed."""
-    with contextlib.suppress(psycopg.Error):
-        connection.cancel()
-
-
 def start(make: Callable[[], Loader]) -> None:
-    """In a process of its own: what SIGTERM then means."""
+    """In a process of its own, which the first one ends when it is interrupted."""
     global make_loader
-
-    def stop(number: int, frame: Any) -> None:
-        if loader is not None:
-            cancel(loader.connection)
-        os._exit(1)
-
     make_loader = make
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def work(file: File) -> Result:
@@ -328,19 +261,15 @@ def load_at_once(
     jobs: int, make: Callable[[], Loader], files: list[File], done: Callable[[File, Result], None]
 ) -> None:
     """So many files at once, over a connection each."""
-
-    def stop() -> None:
-        for child in multiprocessing.active_children():
-            child.terminate()
-
-    context = multiprocessing.get_context("fork")
-    with on_signals(stop), ProcessPoolExecutor(jobs, context, start, (make,)) as pool:
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), start, (make,)) as pool:
         waiting = {pool.submit(work, file): file for file in files}
         try:
             for future in as_completed(waiting):
                 done(waiting[future], future.result())
-        except BrokenProcessPool:
-            raise Failed("a process that loaded files has ended") from None
-        except (Failed, psycopg.Error):
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise Failed("a process that loaded files has ended") from None
             raise

@@ -1,8 +1,8 @@
 """Rollouts as lines of COPY, or why one cannot be loaded."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from stepadv.importing.format import Bad, Rollout
 from stepadv.importing.values import Json, fields, given, is_name, parse_time, to_json, type_of, words
@@ -68,16 +68,22 @@ def cost(value: Json, name: str) -> str:
     return found
 
 
-def truth(value: Json, name: str) -> str:
-    if type(value) is not bool:
-        raise wrong(name, "boolean", value)
+def typed(kind: type, noun: str, spell: Callable[[Any], str]) -> "Encode":
+    """Encodes values of one type."""
+
+    def encode(value: Json, name: str) -> str:
+        if type(value) is not kind:
+            raise wrong(name, noun, value)
+        return spell(value)
+
+    return encode
+
+
+def letter(value: bool) -> str:
     return "t" if value else "f"
 
 
-def string(value: Json, name: str) -> str:
-    if not isinstance(value, str):
-        raise wrong(name, "string", value)
-    return text(value)
+truth, string = typed(bool, "boolean", letter), typed(str, "string", text)
 
 
 def channel(value: Json, name: str) -> str:
@@ -114,7 +120,7 @@ def is_id(v: float) -> bool:
 
 # What a real does not hold is 0 to it.
 ids = array("whole numbers", {int, float}, is_id, lambda v: repr(int(v)))
-mask = array("booleans", {bool}, lambda v: True, lambda v: "t" if v else "f")
+mask = array("booleans", {bool}, lambda v: True, letter)
 logprobs = array("numbers", {int, float}, lambda v: abs(v) < 3e38, lambda v: repr(v) if abs(v) > 1e-37 else "0")
 
 # ----------
@@ -131,7 +137,6 @@ OF_STEP |= {"args": jsonb, "ok": truth, "next_observation": text, "state": text,
 RARE: dict[str, Encode] = {"turn_reward": number, "value": number, "cost": cost, "prompt_token_ids": ids}
 RARE |= {"response_token_ids": ids, "response_mask": mask, "rollout_logprobs": logprobs}
 STEP_COLUMNS = [name.replace("meta", "metadata") for name in OF_STEP]
-NO_RARE = "\t" + "\t".join([NULL] * len(RARE))
 
 
 def encoded(table: dict[str, Encode], record: dict[str, Json]) -> str:
@@ -139,95 +144,45 @@ def encoded(table: dict[str, Encode], record: dict[str, Json]) -> str:
     return "\t".join([NULL if (v := get(name)) is None else encode(v, name) for name, encode in table.items()])
 
 
-@dataclass
-class Shape:
+def as_bytes(line: str) -> bytes:
+    try:
+        return line.encode()
+    except UnicodeEncodeError as error:
+        raise Bad(f"half of a surrogate pair (U+{ord(error.object[error.start]):04X}) in a string") from None
+
+
+class Shape(NamedTuple):
     """What the tables of a schema are like."""
 
     keys: list[str]  # columns of the group: those of the primary key but rollout_id
     others: list[str]  # of task, run, version, step and tags, columns that are no keys
     lacking: list[str]  # and those that the tables do not have
     defaults: list[str | None]  # values of the keys that a source does not have
+    start: str  # the state of a first step without an observation, which no text can have
 
 
-@dataclass
-class Settings:
-    """The user's options for all rollouts."""
-
-    success_at: float = 1.0
-    run_id: str | None = None
-    policy_version: str | None = None
-    policy_step: int | None = None
-
-
-@dataclass(slots=True)
-class Row:
-    """A rollout, ready to be written."""
-
-    key: tuple[str, ...]  # of the group, and rollout_id
-    line: str
-    steps: list[dict[str, Json]]
-    about: dict[str, Json]  # outcome, success, source
-    place: int
-    task: str
-    is_whole: bool  # it has all its steps; else there may be others elsewhere
-    step_lines: list[str] = field(default_factory=list)
-    has_rare: bool = False
-
-    @property
-    def group(self) -> str:
-        return ", ".join(part for part in self.key[:-1] if part) or self.key[0]
-
-    @property
-    def name(self) -> str:
-        return f"rollout {self.key[-1]} of group {self.group}"
-
-    def make_lines(self, start: str, is_new: bool = True) -> None:
-        """The lines of its steps.  start: the state of a first step without an observation, which no text can have;
-        a result that the next step saw is stored once."""
-        prefix = "\t".join(map(text, self.key))
-        lines = self.step_lines = []
-        for i, step in enumerate(self.steps):
-            told = step.get("next_observation")
-            if told is not None and i + 1 < len(self.steps) and self.steps[i + 1].get("observation") == told:
-                step = {**step, "next_observation": None}
-            if i == 0 and is_new and step.get("observation") is None:
-                step = {**step, "state": start}
-            try:
-                line = f"{prefix}\t{encoded(OF_STEP, step)}"
-                if RARE.keys().isdisjoint(step):
-                    line += NO_RARE
-                else:
-                    check_lengths(step)
-                    line += "\t" + encoded(RARE, step)
-                    self.has_rare = True
-            except Bad as bad:
-                raise Bad(str(bad), i) from None
-            lines.append(line)
-        try:
-            "".join([self.line, *lines]).encode()
-        except UnicodeEncodeError as error:
-            raise Bad(f"half of a surrogate pair (U+{ord(error.object[error.start]):04X}) in a string") from None
-
-
-def names_of(rollout: Rollout, shape: Shape, settings: Settings) -> dict[str, Json]:
+def names_of(rollout: Rollout, shape: Shape, options: Namespace) -> dict[str, Json]:
     """Task, group, run, version, step and tags.  If a source tells tasks from groups, tables take what they are
     grouped by."""
-    names = {name: rollout.get(name) for name in ("task_id", "group_id", "rollout_id", "run_id", "policy_version")}
-    group, task = names["group_id"], names["task_id"]
-    for name, value in {"task_id or group_id": task if group is None else group, **names}.items():
-        if value is None and name in ("task_id or group_id", "rollout_id"):
-            raise Bad(f"{name} must be given")
+    names: dict[str, Json] = {}
+    for name in ("task_id", "group_id", "rollout_id", "run_id", "policy_version"):
+        value = rollout.get(name)
         if value is not None and not is_name(value):
             raise wrong(name, "string", value)
-    found = {name: words(value) for name, value in names.items()}
+        names[name] = words(value)
+    task, group = names["task_id"], names["group_id"]
+    for name, value in {
+        "task_id or group_id": task if group is None else group,
+        "rollout_id": names["rollout_id"],
+    }.items():
+        if value is None:
+            raise Bad(f"{name} must be given")
     if "group_id" in shape.keys:
-        found["group_id"] = words(task if group is None else group)
+        names["group_id"] = task if group is None else group
     else:
-        found |= {"task_id": words(group if task is None else task), "group_id": None}
-    for name in ("run_id", "policy_version", "policy_step"):
-        value = rollout.get(name) if name == "policy_step" else found[name]
-        found[name] = getattr(settings, name) if value is None else value
-    return found | {"tags": rollout.get("tags")}
+        names |= {"task_id": group if task is None else task, "group_id": None}
+    names |= {"policy_step": rollout.get("policy_step"), "tags": rollout.get("tags")}
+    return names | {n: getattr(options, n) for n in ("run_id", "policy_version", "policy_step") if names[n] is None}
 
 
 def key_of(names: dict[str, Json], meta: Json, shape: Shape) -> tuple[str, ...]:
@@ -242,34 +197,71 @@ def key_of(names: dict[str, Json], meta: Json, shape: Shape) -> tuple[str, ...]:
     return (*found, names["rollout_id"])
 
 
-def make_row(rollout: Rollout, place: int, shape: Shape, settings: Settings) -> Row:
-    """Without the lines of its steps."""
-    if "problem" in rollout:
-        raise Bad(rollout["problem"])
-    meta, names = rollout.get("meta"), names_of(rollout, shape, settings)
-    key = key_of(names, rollout.get("keys", meta), shape)
-    about = dict(rollout)
-    for name, default in (("channel", "train"), ("truncated", False)):
-        if about.get(name) is None:
-            about[name] = default
-    # What has no column is metadata; a task that is its group is stored once.
-    kept = {name: names[name] for name in shape.lacking if names[name] is not None}
-    if kept.get("task_id", "") == names["group_id"]:
-        del kept["task_id"]
-    about["metadata"] = meta
-    if kept:
-        about["metadata"] = {**(meta if isinstance(meta, dict) else given({"meta": meta})), **kept}
-    if about.get("outcome") is not None and number(about["outcome"], "outcome") and about.get("success") is None:
-        # Sums of scores miss 1 by the last digit.
-        about["success"] = about["outcome"] >= settings.success_at - 1e-9
-    others = {name: OF_GROUP[name] for name in shape.others}
-    parts = [*map(text, key), *([encoded(others, names)] if others else []), encoded(OF_ROLLOUT, about)]
-    steps = rollout.get("steps") or []
-    about["source"] = fields(meta).get("source")
-    is_whole = not any(step.get("step_no") is not None for step in steps)
-    number_steps(steps)
-    task = names["group_id"] if names["task_id"] is None else names["task_id"]
-    return Row(key, "\t".join(parts), steps, about, rollout.get("place", place), task, is_whole)
+class Row:
+    """A rollout, ready to be written."""
+
+    def __init__(self, rollout: Rollout, place: int, shape: Shape, options: Namespace):
+        """place: the number of its document."""
+        if "problem" in rollout:
+            raise Bad(rollout["problem"])
+        meta, names = rollout.get("meta"), names_of(rollout, shape, options)
+        self.key = key_of(names, rollout.get("keys", meta), shape)
+        self.place = rollout.get("place", place)
+        self.source = fields(meta).get("source")
+        self.task = names["group_id"] if names["task_id"] is None else names["task_id"]
+        # What has no column is metadata; a task that is its group is stored once.
+        kept = {name: names[name] for name in shape.lacking if names[name] is not None}
+        if kept.get("task_id", "") == names["group_id"]:
+            del kept["task_id"]
+        if kept:
+            meta = {**(meta if isinstance(meta, dict) else given({"meta": meta})), **kept}
+        about = {"channel": "train", "truncated": False} | given(rollout) | {"metadata": meta}
+        self.outcome, self.success = about.get("outcome"), about.get("success")
+        if self.outcome is not None and number(self.outcome, "outcome") and self.success is None:
+            # Sums of scores miss 1 by the last digit.
+            about["success"] = self.success = self.outcome >= options.success_at - 1e-9
+        # Where the verdict is from: a file beside it, or "", its own.
+        is_judged = self.outcome is not None or self.success is not None
+        self.verdict = rollout.get("verdict", "") if is_judged else None
+        others = {name: OF_GROUP[name] for name in shape.others}
+        parts = [*map(text, self.key), *([encoded(others, names)] if others else []), encoded(OF_ROLLOUT, about)]
+        self.line = as_bytes("\t".join(parts))
+        steps = rollout.get("steps") or []
+        # If steps have numbers there may be others elsewhere.
+        self.is_whole = not any(step.get("step_no") is not None for step in steps)
+        number_steps(steps)
+        self.numbers = [step["step_no"] for step in steps]
+        self.n_actions = sum(step.get("action") is not None for step in steps)
+        self.has_rare = any(not RARE.keys().isdisjoint(step) for step in steps)
+        self.later: bytes | None = None
+        self.step_lines = list(self.lines_of(steps, shape.start))
+
+    def lines_of(self, steps: list[dict[str, Json]], start: str) -> Iterator[bytes]:
+        """A result that the next step saw is stored once.  later: the line of the first step, if that is not the
+        rollout's first."""
+        prefix = "\t".join(map(text, self.key))
+        table = OF_STEP | RARE if self.has_rare else OF_STEP
+        for i, (step, after) in enumerate(zip(steps, [*steps[1:], {}], strict=False)):
+            told = step.get("next_observation")
+            if told is not None and told == after.get("observation"):
+                step = {**step, "next_observation": None}
+            try:
+                if self.has_rare:
+                    check_lengths(step)
+                line = as_bytes(f"{prefix}\t{encoded(table, step)}")
+                if i == 0 and step.get("observation") is None:
+                    self.later, line = line, as_bytes(f"{prefix}\t{encoded(table, {**step, 'state': start})}")
+                yield line
+            except Bad as bad:
+                raise Bad(str(bad), i) from None
+
+    @property
+    def group(self) -> str:
+        return ", ".join(part for part in self.key[:-1] if part) or self.key[0]
+
+    @property
+    def name(self) -> str:
+        return f"rollout {self.key[-1]} of group {self.group}"
 
 
 def number_steps(steps: list[dict[str, Json]]) -> None:

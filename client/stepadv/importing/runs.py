@@ -222,8 +222,8 @@ class Runs:
             chosen.sort(key=lambda f: not f.path.endswith("/trajectory.json"))
             self.n_passed += len(found) - len(chosen) + 1
             path = self.trials[folder][0]
-            first = chosen[0] if chosen else File(path, path, os.path.getsize(path))
-            yield File(first.path, first.source, first.size, tuple(f.path for f in chosen[1:]), is_below=True)
+            first = chosen[0] if chosen else File(path, path)
+            yield File(first.path, first.source, tuple(f.path for f in chosen[1:]), is_below=True)
 
     def tied(self, files: list[File]) -> list[File]:
         """Continuations and sub-agents in ATIF go with their try, which is in the same folder."""
@@ -262,10 +262,7 @@ class Runs:
             label, found = os.path.basename(file.path), {}
         if found is None:
             return rollout
-        rollout = {**rollout, **found}
-        name = hash((rollout.get("group_id"), rollout.get("task_id"), rollout.get("rollout_id")))
-        tally.verdicts.setdefault(label, set()).add(name)
-        return rollout
+        return {**rollout, **found, "verdict": label}
 
     def of_trial(self, rollout: Rollout, note: Note) -> Rollout:
         told = without(note.about, (*VERDICT, "policy", "meta"))

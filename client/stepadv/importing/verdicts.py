@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from stepadv.importing.files import CannotRead, documents_of, open_file
 from stepadv.importing.format import TRIALS, Rollout, base_of
-from stepadv.importing.values import Json, Unreadable, at, decode, fields, first, given, objects, parse, words
+from stepadv.importing.values import Json, Unreadable, at, decode, fields, first, given, objects, words
 from stepadv.text import Failed, count, shorten
 
 Verdicts = dict[str, Rollout]
@@ -110,10 +110,10 @@ def read(path: str) -> list[tuple[list[str], Rollout]]:
         table = [{(k or "").strip().lower(): v or None for k, v in row.items() if isinstance(v, str)} for row in rows]
         return list(of_document(table))
     found: list[tuple[list[str], Rollout]] = []
-    for _, document in documents_of(path):
-        if isinstance(document, Unreadable):
-            raise document
-        found += of_document(parse(str(document))[0])
+    for document in documents_of(path):
+        if isinstance(document.value, Unreadable):
+            raise document.value
+        found += of_document(document.value)
     return found
 
 

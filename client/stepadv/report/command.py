@@ -15,7 +15,6 @@ from stepadv.report.failures import Differences, Failures
 from stepadv.report.pages import Pages
 from stepadv.report.search_index import SearchIndex
 from stepadv.report.source import Source, find
-from stepadv.text import Failed
 
 HELP = "write pages of what each step was worth"
 DESCRIPTION = """Reads the views of an attachment and writes pages that need no server and no network: an index,
@@ -122,14 +121,10 @@ class Report:
         return self.pages.finish(self.source.title)
 
 
-def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Writes the report; exit status 0."""
-    try:
+    with database.connect(options) as connection:
         print(_write(connection, options))
-    except psycopg.Error as error:
-        raise Failed(database.words_of(error)) from None
-    except OSError as error:
-        raise Failed(f"{error.filename}: {error.strerror}") from None
     return 0
 
 

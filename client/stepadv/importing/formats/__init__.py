@@ -6,8 +6,7 @@ docs/import.md.  A document has a format if it has what no other format has; if 
 from importlib import import_module
 
 from stepadv.importing.format import Format, fits, lacks
-from stepadv.importing.formats.react import is_log
-from stepadv.importing.values import Json, Unreadable, parse, type_of
+from stepadv.importing.values import Json, Unreadable, type_of
 from stepadv.text import safe
 
 NAMES = (
@@ -23,18 +22,6 @@ def format_of(document: Json, likely: str | None = None) -> str | None:
         return likely
     found = [name for name, format in FORMATS.items() if fits(format, document)]
     return found[0] if len(found) == 1 else None
-
-
-def document_of(text: str) -> tuple[Json, int]:
-    """The document in a text, or a log; and how many U+0000 were replaced in it."""
-    if is_log(text):
-        return text.replace("\0", "\ufffd"), text.count("\0")
-    try:
-        return parse(text)
-    except Unreadable:
-        if text.lstrip()[:1] not in ("{", "["):
-            raise Unreadable("it is neither JSON nor a log of a ReAct agent") from None
-        raise
 
 
 def keys_of(document: Json) -> str:
@@ -56,13 +43,11 @@ def unknown(document: Json) -> str:
     return f"the document may be {' or '.join(found)}" if len(found) > 1 else "the document has no known format"
 
 
-def explain(text: str, n_documents: int) -> list[str]:
+def explain(document: Json, n_documents: int) -> list[str]:
     """What a file is, in words, by the first of its documents."""
     lines = ["one document" if n_documents == 1 else f"{n_documents} documents, one a line"]
-    try:
-        document = document_of(text)[0]
-    except Unreadable as error:
-        return [*lines, f"no JSON: {error}"]
+    if isinstance(document, Unreadable):
+        return [*lines, f"no JSON: {document}"]
     lines.append(f"keys at the top: {keys_of(document)}")
     found = {name: lacks(format, document) for name, format in FORMATS.items()}
     for name in sorted(found, key=lambda n: (bool(found[n]), n)):

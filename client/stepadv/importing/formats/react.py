@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stepadv.importing.conversation import in_turn, reads_well
+from stepadv.importing.files import IS_LOG
 from stepadv.importing.format import Format, Rollout, Where, rollout_of
 from stepadv.importing.values import Json, short_id
 
@@ -17,7 +18,6 @@ PART = re.compile(
     r"|(?:#{5,}|-{10,}|[0-9]+(?: [0-9.]+){3})[ \t\r]*$)",
     re.MULTILINE,
 )
-IS_LOG = re.compile(r"(^|\n)Action( [0-9]+)?: ")
 AGAIN = re.compile(r"You have attempted to answer following question before.*$", re.DOTALL)
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\[(.*)\]\s*$", re.DOTALL)
 SCORE = re.compile(r"Your score \(min [0-9.]+, max [0-9.]+\): ([0-9.]*[0-9])")
@@ -142,8 +142,4 @@ def read(document: str, where: Where) -> Iterator[Rollout]:
         yield {"dropped": dropped}
 
 
-def is_log(document: Json) -> bool:
-    return isinstance(document, str) and document.lstrip()[:1] not in ("[", "{") and bool(IS_LOG.search(document))
-
-
-FORMAT = Format(((("a log with lines that begin with Action: ", is_log),),), read)
+FORMAT = Format(((("a log with lines that begin with Action: ", IS_LOG.search),),), read)

@@ -1,6 +1,6 @@
 """Lines of stepadv's own form, a step each: the keys of docs/tables.md.  A rollout is what any of its lines says."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from stepadv.importing.format import Bad, Format, Rollout, Where
 from stepadv.importing.rows import OF_GROUP, OF_ROLLOUT, OF_STEP, RARE
@@ -10,61 +10,65 @@ NAMES = ("run_id", "policy_version", "task_id", "group_id", "rollout_id")
 IN_ROLLOUT = {*NAMES, *OF_GROUP, *OF_ROLLOUT} - {"metadata"}
 IN_STEP = {*OF_STEP, *RARE} - {"state", "meta"}
 TEXTS = ("observation", "next_observation", "action")
-# terminal: of the last step.
-OTHERS = ("meta", "terminal")
+# What is no metadata; terminal: of the last step.
+KNOWN = IN_ROLLOUT | IN_STEP | {"meta", "terminal"}
 
 
-def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
+def split(document: Json, where: Where) -> Iterator[tuple[Hashable, Json]]:
     """A step, or members of the rollout alone; what has no column is metadata."""
     if not isinstance(document, dict):
         raise Bad(f"a line must be a JSON object, not {type_of(document)}")
-    step, rollout, rest = {}, {}, {}
-    for key, value in document.items():
-        if value is None or key in OTHERS:
-            continue
-        if key in IN_STEP:
-            step[key] = words(value) if key in TEXTS else value
-        else:
-            (rollout if key in IN_ROLLOUT else rest)[key] = value
-    meta = document.get("meta")
+    step = {key: value for key, value in document.items() if key in IN_STEP and value is not None}
+    rollout = {key: value for key, value in document.items() if key in IN_ROLLOUT and value is not None}
+    for key in TEXTS:
+        if key in step and not isinstance(step[key], str):
+            step[key] = words(step[key])
+    meta, rest = document.get("meta"), document.keys() - KNOWN
     if isinstance(meta, dict) and meta.get("model") is not None:
         rollout.setdefault("model", words(meta["model"]))
-    if rest:
-        meta = {**(meta if isinstance(meta, dict) else given({"meta": meta})), **rest}
+    if more := {key: document[key] for key in document if key in rest and document[key] is not None} if rest else None:
+        meta = {**(meta if isinstance(meta, dict) else given({"meta": meta})), **more}
     if meta is not None and "step_no" in step:
         step["meta"] = meta
     elif meta is not None and "action" not in step:
         rollout["meta"] = meta
-    key = "\0".join([str(rollout.get(name)) for name in NAMES])
+    key = tuple([repr(rollout.get(name)) for name in NAMES])
     yield key, (where.n, rollout, step if "step_no" in step else None, meta)
 
 
 def join(parts: list[Json], where: Where) -> Iterator[Rollout]:
     """Of two lines that contradict each other the later counts, if the user says so."""
     about: Rollout = {}
+    # Columns of the group that the user has added are among the metadata.
+    keys = next((meta for _, _, _, meta in parts if meta is not None), None)
     steps: dict[Json, dict[str, Json]] = {}
     places: dict[Json, int] = {}
     contradictions = []
-    n_repeated, place = 0, where.n
-    for n, rollout, step, meta in parts:
-        if step:
+    n_repeated, place, last = 0, where.n, None
+    for n, rollout, step, _ in parts:
+        if step is not None:
             number = step["step_no"]
-            if steps.get(number, step) != step:
+            before = steps.setdefault(number, step)
+            if before != step:
                 said = f"step {number} of rollout {{}} of group {{}} differs from line {places[number]}"
                 contradictions.append((n, said))
-            n_repeated += steps.get(number) == step
+            n_repeated += before is not step and before == step
             steps[number], places[number] = step, n
-        differs = [k for k in ("outcome", "success") if k in about and k in rollout and about[k] != rollout[k]]
-        if differs:
-            contradictions.append((n, f"rollout {{}} of group {{}} has more than one {' and '.join(differs)}"))
-        truncated, noted = about.get("truncated"), about.get("meta")
-        about |= rollout
-        about |= given({"truncated": truncated or None, "meta": noted})
-        # Columns of the group that the user has added are among the metadata.
-        about.setdefault("keys", meta)
-        place = n if rollout.keys() & {"outcome", "success"} else place
+        if rollout.keys() & {"outcome", "success"}:
+            place = n
+        if rollout != last:
+            differs = [k for k in ("outcome", "success") if k in about and k in rollout and about[k] != rollout[k]]
+            if differs:
+                contradictions.append((n, f"rollout {{}} of group {{}} has more than one {' and '.join(differs)}"))
+            about |= rollout | given({"truncated": about.get("truncated") or None, "meta": about.get("meta")})
+            last = rollout
     numbers = sorted(steps) if all(isinstance(n, int) for n in steps) else list(steps)
-    about |= {"steps": [steps[n] for n in numbers], "places": [places[n] for n in numbers], "place": place}
+    about |= {
+        "steps": [steps[n] for n in numbers],
+        "places": [places[n] for n in numbers],
+        "place": place,
+        "keys": keys,
+    }
     yield about | {"contradictions": contradictions, "n_repeated": n_repeated}
 
 
