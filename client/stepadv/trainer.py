@@ -89,7 +89,7 @@ def _copy(connection: Connection, schema: str, table: str, rows: list[Row], type
     sent, head = [], struct.pack("!h", len(names))
     for name, type in ((name, types[name][0]) for name in names):
         dumper = connection.adapters.get_dumper_by_oid(connection.adapters.types.get_oid(type), Format.BINARY)
-        sent.append((name, type, dumper(object, connection).dump))
+        sent.append((name, type, dumper(list if type.endswith("[]") else object, connection).dump))
     copy = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, names))}) FROM STDIN (FORMAT binary)"
     with connection.cursor() as cursor, cursor.copy(copy) as out:
         out.write(_SIGNATURE)

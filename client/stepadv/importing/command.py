@@ -200,12 +200,12 @@ class Import:
         tally, empty = self.tally, self.listing.empty
         n_left_out = len(self.left_out) + self.listing.n_failed
         lines = [f"{count(self.n_files, 'file')}, {n_left_out} left out"]
-        for words, names in (
+        for what, names in (
             ("left out", self.left_out),
             ("nothing in it", self.nothing),
             ("no files to read", empty),
         ):
-            lines += [f"{words}: {name}" for name in names]
+            lines += [f"{what}: {name}" for name in names]
         if self.n_passed:
             lines.append(f"passed over: {count(self.n_passed, 'file')} beside the tries (reports, settings, logs)")
         for line in (*lines, *tally.lines()):

@@ -80,7 +80,7 @@ class Reader:
         self.size = 0  # of what was read since parts were taken, in characters
 
     def documents(self) -> Iterator[Document]:
-        """Those that can be read of all files of the rollout; of several files, their numbers are those of the files."""
+        """Those that can be read of all files of the rollout; of several, their numbers are those of the files."""
         for n, path in enumerate(self.paths, 1):
             name = f"{os.path.basename(path)}: " if n > 1 else ""
             try:
