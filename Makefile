@@ -101,9 +101,10 @@ UPDATES = $(subst /releases/,/,$(BY_HAND))
 DATA_built = sql/stepadv--$(EXTVERSION).sql $(UPDATES)
 DATA = $(filter-out $(FROZEN) $(BY_HAND),$(call sources,sql/releases/stepadv--*.sql))
 
-REGRESS = $(patsubst test/sql/%.sql,%,$(call sources,test/sql/*.sql))
+# TESTS and SPECS pick some for installcheck, as for check.
+REGRESS = $(or $(TESTS),$(patsubst test/sql/%.sql,%,$(call sources,test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=$(here)test --launcher=$(here)test/harness/psql.sh --load-extension=stepadv
-ISOLATION = $(patsubst test/specs/%.spec,%,$(call sources,test/specs/*.spec))
+ISOLATION = $(or $(SPECS),$(patsubst test/specs/%.spec,%,$(call sources,test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --launcher=$(here)test/harness/isolationtester.sh --load-extension=stepadv
 
 # WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.  Nor are

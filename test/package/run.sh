@@ -100,7 +100,7 @@ build()
 	copy_source "$dir/builder/root/stepadv" || return 1
 	within "$dir/builder" '
 		apt-get update -qq
-		apt-get install -y -qq --no-install-recommends build-essential lintian postgresql-server-dev-all libxxhash-dev debhelper dh-python python3 \
+		apt-get install -y -qq --no-install-recommends build-essential lintian postgresql-all postgresql-server-dev-all libxxhash-dev debhelper dh-python help2man python3 \
 			python3-pip python3-setuptools python3-wheel python3-psycopg
 		cd /root/stepadv
 		pg_buildext updatecontrol
@@ -109,7 +109,7 @@ build()
 }
 
 # What it says of any package; errors and warnings are failures.
-look() { within "$dir/builder" 'cd /root && lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,no-manual-page stepadv_*.changes'; }
+look() { within "$dir/builder" 'cd /root && lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs stepadv_*.changes'; }
 
 install()
 {
