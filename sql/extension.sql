@@ -2,8 +2,8 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION stepadv" to load this file. \quit
 
--- Whoever administers a table calls functions of this schema with his rights:
--- nobody else may have put something there, nor may he later.  So the schema is a
+-- Users who administer a table call functions of this schema with their rights:
+-- no other user may have put something there, nor may they later.  So the schema is a
 -- superuser's, also where the extension is not.
 DO $$
 DECLARE
@@ -40,11 +40,11 @@ $$;
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 
 -- No name is looked up in the schema that does not say so, here and in all parts
--- that follow: what somebody has put there is not taken for one of ours.
+-- that follow: what a user has put there is not taken for one of ours.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
 -- What the views, the aggregates and the functions are made of, out of sight.
--- A schema of this name that is there already is somebody else's: an error.
+-- A schema of this name that exists already belongs to another user: an error.
 CREATE SCHEMA stepadv_internal;
 GRANT USAGE ON SCHEMA stepadv_internal TO PUBLIC;
 COMMENT ON SCHEMA stepadv_internal IS

@@ -1,6 +1,6 @@
 /*
  * arrays.h
- *		Arrays that grow with data: whoever makes one can be cancelled there.
+ *		Arrays that grow with data; allocating one checks for interrupts.
  */
 #ifndef STEPADV_ARRAYS_H
 #define STEPADV_ARRAYS_H
@@ -21,7 +21,7 @@ array_size(uint64 n, Size width)
 #define ALLOCATE_ARRAY(type, n) ((type *) allocate_large(array_size((n), sizeof(type))))
 #define ALLOCATE_ZEROED_ARRAY(type, n) ((type *) allocate_zeroed(CurrentMemoryContext, array_size((n), sizeof(type))))
 
-/* Of what is as large as this it is asked whether somebody cancelled. */
+/* Allocations of at least this size check for interrupts. */
 #define LARGE_PIECE ((Size) 1 << 20)
 
 /* In a loop over many, at every so many of them. */

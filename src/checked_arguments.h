@@ -3,7 +3,7 @@
  *		What a C function is given, checked.
  *
  * Whatever SQL can reach is called by anybody, with anything of the types declared:
- * NULLs where the declaration says nothing of them, arrays of any shape, and states
+ * NULLs where the declaration does not exclude them, arrays of any shape, and states
  * of aggregates that their caller made.  Named parameters are read by parameters.h.
  */
 #ifndef STEPADV_CHECKED_ARGUMENTS_H

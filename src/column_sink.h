@@ -1,7 +1,7 @@
 /*
  * column_sink.h
  *		How step_scan.c gets columns out of a function as they are: between it and
- *		rows.c, nobody else.
+ *		rows.c only.
  */
 #ifndef STEPADV_COLUMN_SINK_H
 #define STEPADV_COLUMN_SINK_H
@@ -12,7 +12,7 @@
 
 /*
  * Passed as resultinfo, where other callers of set-returning functions pass a
- * ReturnSetInfo.  It is never copied, compared or printed, so nobody has to know
+ * ReturnSetInfo.  It is never copied, compared or printed, so no other code has to know
  * its methods by name.
  */
 typedef struct ColumnSink

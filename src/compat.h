@@ -122,7 +122,7 @@
 #define columns_read(query, rte) ((rte)->selectedCols)
 #endif
 
-/* 19 wants to be told when a descriptor made by hand is complete. */
+/* 19 requires a call when a descriptor made by hand is complete. */
 #if PG_VERSION_NUM >= 190000
 #define finish_tuple_desc(desc) TupleDescFinalize(desc)
 #else

@@ -214,11 +214,11 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 		facts->weight = weigh_by_age(subject, group->n_rollouts, parameters[history + 1].number, facts);
 }
 
-/* What a method says of a group, before it is rows. */
+/* The estimates of a method for a group, before they are rows. */
 typedef struct Estimates
 {
 	GroupColumns calls;			/* as stored, whatever the unit is */
-	bool		unread;			/* nobody reads a column of a group whose defects are no errors: nothing was computed */
+	bool		unread;			/* no column is read of a group whose defects are no errors: nothing was computed */
 	EstimateColumn columns[MAX_RESULT_COLUMNS];	/* by call */
 	const bool *unknown;		/* by rollout: has it none?  NULL: each has */
 } Estimates;
@@ -291,7 +291,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 
 	if (fcinfo->flinfo->fn_extra == NULL)
 		require_group_argument(fcinfo->flinfo);
-	/* Before anything is computed, so that what nobody asks for is not. */
+	/* Before anything is computed, so that unread columns are not. */
 	results[0] = (ResultColumn) {"step_id", COLUMN_INT8};
 	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8};
 	results[2] = (ResultColumn) {"step_no", COLUMN_INT4};

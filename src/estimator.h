@@ -27,7 +27,7 @@
 /*
  * Of a method that may learn from more rollouts than it answers for, one after the
  * other.  It sees them behind the group's own, with the weights in its RolloutFacts,
- * and fills its columns for them too, which nobody reads.
+ * and fills its columns for them too, although these are not read.
  */
 #define HISTORY_PARAMETERS \
 	NULLABLE_GROUP_PARAMETER("history"), \
@@ -40,7 +40,7 @@ typedef struct EstimateColumnType
 {
 	const char *name;
 	ColumnType	type;
-	bool		dear;			/* left out where nobody reads it: then there is no room for its entries */
+	bool		dear;			/* left out if the query does not read it: then there is no room for its entries */
 } EstimateColumnType;
 
 /*

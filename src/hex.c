@@ -1,6 +1,6 @@
 /*
  * hex.c
- *		The forms of values that are bytes to whoever reads them.
+ *		Text and binary forms of values that are opaque bytes to readers.
  */
 #include "postgres.h"
 

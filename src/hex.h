@@ -1,6 +1,6 @@
 /*
  * hex.h
- *		The text form of values that are bytes to whoever reads them: \x and
+ *		The text form of values that are opaque bytes to readers: \x and
  *		hexadecimal digits, as that of bytea.
  */
 #ifndef STEPADV_HEX_H

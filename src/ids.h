@@ -1,6 +1,6 @@
 /*
  * ids.h
- *		A hash table of ids, each with a number: which of several things it is, say.
+ *		A hash table of ids, each with a number, such as which of several things it is.
  */
 #ifndef STEPADV_IDS_H
 #define STEPADV_IDS_H
@@ -12,7 +12,7 @@
 typedef struct IdEntry
 {
 	int64		id;				/* hash key */
-	uint32		number;			/* whoever inserts an id sets it */
+	uint32		number;			/* set by the caller that inserts an id */
 	uint32		status;			/* the hash table's own */
 } IdEntry;
 

@@ -1,6 +1,6 @@
 /*
  * long_work.c
- *		Work that takes long says how far it is.
+ *		Progress reports of long work.
  *
  * The time left is what the rest takes at the mean speed so far.
  */
@@ -68,7 +68,7 @@ tell(const LongWork *work, TimestampTz now)
 
 	initStringInfo(&told);
 	appendStringInfo(&told, "%s %.0f ", work->done_verb, floor(work->done));
-	/* An estimate that was too low says nothing any more. */
+	/* An estimate that was too low is left out. */
 	if (work->total >= work->done)
 		appendStringInfo(&told, "of %s%.0f ", work->total_is, work->total);
 	appendStringInfoString(&told, work->units);

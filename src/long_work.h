@@ -1,6 +1,6 @@
 /*
  * long_work.h
- *		Work that takes long says how far it is: a NOTICE every few seconds, unless
+ *		Progress reports of long work: a NOTICE every few seconds, unless
  *		stepadv.progress is off.
  */
 #ifndef STEPADV_LONG_WORK_H
@@ -30,7 +30,7 @@ extern void begin_long_work(LongWork *work, const char *done_verb, const char *u
 extern void advance_long_work(LongWork *work, double n, double look_every);
 
 /*
- * Rows that a GroupFold reads, where somebody wants to know; NULL: nobody does.
+ * Counts rows that a GroupFold reads; NULL: they are not counted.
  * Who sets it resets it, errors included.
  */
 extern PGDLLIMPORT LongWork *rows_read_for;

@@ -1,6 +1,6 @@
 /*
  * parameters.h
- *		Named parameters of functions: what they may be, said once, read and
+ *		Named parameters of functions: their domains, declared once, read and
  *		checked with the same words everywhere.
  */
 #ifndef STEPADV_PARAMETERS_H

@@ -64,7 +64,7 @@ store_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, 
 }
 
 /* ----------
- * To whoever asks
+ * To the caller
  * ----------
  */
 

@@ -62,13 +62,13 @@ extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 extern void match_row_columns(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns);
 
 /*
- * Does anybody read the column with this number, of those that return_rows gets?
+ * Is the column with this number read, of those that return_rows gets?
  * As long as they are not matched, and it has given no rows, yes.
  */
 extern bool column_is_asked(FunctionCallInfo fcinfo, int column);
 
 /*
- * Does nobody read any column?  Then the number of rows is all that is wanted: of one
+ * Is no column read?  Then the number of rows is all that is needed: for one
  * function among several in a view, say, of which a query names others.
  */
 extern bool only_counts_rows(FunctionCallInfo fcinfo);

@@ -1,6 +1,6 @@
 /*
  * span.h
- *		A piece of text that belongs to somebody else: pointer and length.
+ *		A piece of text that is owned elsewhere: pointer and length.
  *
  * What is read of agents' texts is never NUL-terminated for certain and may be
  * a megabyte long, so pieces of it are passed around instead of copies.
@@ -8,7 +8,7 @@
 #ifndef STEPADV_SPAN_H
 #define STEPADV_SPAN_H
 
-/* Bytes of a text after which it is asked whether somebody cancelled. */
+/* Number of bytes of a text between checks for interrupts. */
 #define LOOK_EVERY 65536
 
 typedef struct Span

@@ -27,7 +27,7 @@ sum_add(Sum *sum, double x)
 	sum->high = high;
 }
 
-/* After an overflow the compensation is NaN, the infinity says what happened. */
+/* After an overflow the compensation is NaN, the infinity shows what happened. */
 static inline double
 sum_value(const Sum *sum)
 {

@@ -46,7 +46,7 @@ COMMENT ON AGGREGATE stepadv_internal.credit_agg(stepadv.rollout_group[], intege
 'part of credit_sums: a group by its candidates, and the rows of a method on one of them, with outcomes shuffled, '
 'without a rollout, those of one such call after those of another; a NULL row is none; NULL over none';
 
--- The methods that somebody may check: those that he may have views of, by name or, of
+-- The methods that a user may check: those that they may have views of, by name or, of
 -- others' methods, by schema.name.
 CREATE FUNCTION stepadv_internal.checked_method(name text) RETURNS stepadv_internal.known_method
 LANGUAGE plpgsql STABLE
@@ -72,7 +72,7 @@ BEGIN
 			USING ERRCODE = CASE WHEN checked_method.name IS NULL THEN 'null_value_not_allowed'
 				ELSE 'invalid_parameter_value' END,
 			HINT = format('Methods with an advantage per step: %s; '
-				'one that somebody else registered is written "schema.method".', known);
+				'one that another role registered is written "schema.method".', known);
 	END IF;
 	RETURN b.known;
 END
@@ -156,5 +156,5 @@ AS $$
 			ELSE ltrim(round(hidden_p::numeric, 4)::text, '0') END) ELSE '' END
 $$;
 COMMENT ON FUNCTION stepadv_internal.credit_finding(bigint, float8, bigint, boolean, text, float8) IS
-'part of credit_check: what a row says in words, with the least p_value and n_groups_needed of all rows; hidden_p: of '
+'part of credit_check: a row in words, with the least p_value and n_groups_needed of all rows; hidden_p: of '
 'state_check, for a method that trusts the state';

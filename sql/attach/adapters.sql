@@ -12,7 +12,7 @@
 -- The columns of the group come first in all of them.  In _rows the others have
 -- the names of the roles; elsewhere, beside columns of the user's, stepadv_….
 
--- What attach was told, and has checked.
+-- The arguments of attach, checked.
 CREATE TYPE stepadv_internal.given AS (
 	source regclass, group_by text[],
 	roles jsonb,			-- role -> column
@@ -21,7 +21,7 @@ CREATE TYPE stepadv_internal.given AS (
 	steps regclass, rollouts regclass,
 	unit text, rewards text[], dimensions text[]
 );
-COMMENT ON TYPE stepadv_internal.given IS 'part of attach: what it was told, and has checked';
+COMMENT ON TYPE stepadv_internal.given IS 'part of attach: its arguments, checked';
 
 CREATE FUNCTION stepadv_internal.group_items(g stepadv_internal.given) RETURNS text
 LANGUAGE sql STABLE
@@ -217,7 +217,7 @@ COMMENT ON FUNCTION stepadv_internal.history_length(jsonb) IS
 
 -- The group's columns come first in the window, so that a condition on them goes
 -- below it.  The signature comes last in its order, not to order, but because
--- what stands there is computed once, for the window and the action.
+-- its contents are computed once, for the window and the action.
 CREATE FUNCTION stepadv_internal.states_query(g stepadv_internal.given, rows_view regclass) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -295,7 +295,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_query(stepadv_internal.given) IS
 'part of attach: the query of <prefix>_shown_steps, what is shown beside a step, with what is known of the step there';
 
--- Where a column that says something of a rollout is: in the group, in the table of rollouts, in the source.
+-- Where a column about a rollout is: in the group, in the table of rollouts, in the source.
 CREATE FUNCTION stepadv_internal.run_place(g stepadv_internal.given, role text, name text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -316,7 +316,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_place(stepadv_internal.given, text, text) IS
-'part of attach: where a column that says something of a rollout is found; error where it is not';
+'part of attach: where a column about a rollout is found; error where it is not';
 
 -- All that was given of the kind; the adapters call it stepadv_<role>.  Dimensions
 -- are known by their numbers: their names are the user's.
@@ -353,7 +353,7 @@ AS $$
 		NULL, NULL)::stepadv_internal.given, (g).rollouts) k
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_rollouts_query(stepadv_internal.given) IS
-'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout, and what its table says of its '
+'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout, and what its table has of its '
 'run';
 
 -- What the rows of a rollout say of its run: src/attach/first_by.c.
@@ -390,7 +390,7 @@ DECLARE
 	k record;
 BEGIN
 	k := stepadv_internal.keys(g, (g).source);
-	-- A step_id that is made of step_no says no more.
+	-- A step_id that is made of step_no adds nothing.
 	placed := format('s.%I::bigint, %s', (g).roles ->> 'step_no', CASE WHEN (g).roles ? 'step_id' THEN k.step
 		ELSE 'NULL::bigint' END);
 	SELECT string_agg(format(CASE r.role

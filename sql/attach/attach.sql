@@ -1,7 +1,7 @@
--- attach, add_views, drop_views, detach: adapters over a relation that somebody has, and the views over them.
+-- attach, add_views, drop_views, detach: adapters over a user's relation, and the views over them.
 
 -- What is left of an attachment whose adapter is gone (it was dropped with its
--- source) is in nobody's way: its table, and what its row names, was called so by
+-- source) is no obstacle: its table, and what its row names, was called so by
 -- attach and is still of the same owner.  Another role's is not looked at, nor dropped.
 CREATE FUNCTION stepadv_internal.drop_orphan(schema text, name text) RETURNS void
 LANGUAGE plpgsql
@@ -149,7 +149,7 @@ BEGIN
 			JOIN pg_attribute c ON c.attrelid = i.indrelid AND c.attnum = i.indkey[0]
 			WHERE i.indrelid = source AND i.indisprimary AND i.indnkeyatts = 1), '{}');
 	END IF;
-	-- Whether the action could be executed is what ok says of a tool call.
+	-- Whether the action could be executed is the column ok of a tool call.
 	IF NOT g.roles ? 'grounded' AND g.roles ?| '{features,contribution}' AND stepadv_internal.column_type(g.steps,
 		g.roles ->> 'ok') IS NOT NULL THEN
 		g.roles := g.roles || jsonb_build_object('grounded', g.roles ->> 'ok');
@@ -308,7 +308,7 @@ BEGIN
 			USING ERRCODE = state, DETAIL = refuse_drop.detail,
 				HINT = format('Drop that first, or call %s with cascade => true.', call);
 	END IF;
-	-- For whoever waits in vain: others who hold what they want.
+	-- For a session that waits too long: which sessions hold the locks.
 	RAISE EXCEPTION '% cannot be dropped: others use it', what
 		USING ERRCODE = state, DETAIL = coalesce((
 			SELECT string_agg(format('process %s%s holds %s', h.pid, ' of role ' || quote_ident(s.usename), h.names),

@@ -1,6 +1,6 @@
 -- What there is, by the catalog: attachments, what views read, who owns what: src/attach/
 
--- An attachment is the one row of a table OF this type, which belongs to whoever made it.
+-- An attachment is the one row of a table OF this type, which belongs to the user who made it.
 CREATE TYPE stepadv.attachment AS (
 	prefix text,
 	rows regclass,
@@ -72,8 +72,8 @@ COMMENT ON COLUMN stepadv.attachment.rewards IS
 COMMENT ON COLUMN stepadv.attachment.dimensions IS
 'names of the columns by which the views over time divide further; NULL: there are none';
 COMMENT ON COLUMN stepadv.attachment.watermark IS
-'refreshed without triggers: the column that says when a row changed; NULL: triggers tell';
-COMMENT ON COLUMN stepadv.attachment.overlap IS 'with a watermark: how much later than it says a row may be committed';
+'refreshed without triggers: the column with the time of a row''s last change; NULL: kept by triggers';
+COMMENT ON COLUMN stepadv.attachment.overlap IS 'with a watermark: how much later a row may be committed';
 COMMENT ON COLUMN stepadv.attachment.seen IS
 'kept table, with a watermark: of each group how many rows were seen';
 COMMENT ON COLUMN stepadv.attachment.seen_until IS 'with a watermark: rows that changed before this have been seen';
@@ -166,10 +166,9 @@ RETURNS TABLE (relation regclass, keys smallint[], reads smallint[])
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_tables_read';
 COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer) IS
-'the tables below views, at whatever depth. keys[i]: the column of the table that decides to which values of a view''s '
-'column i a row matters, because it is that column or a condition equates them; 0: none, or it cannot be told. reads: '
-'the columns that the views mention; NULL: the whole row. What functions read is not known; partitions and children '
-'are not named';
+'the tables below views, without partitions, children, and what functions read. keys[i]: the column of the table that '
+'is or equals column i of the views; 0: none, or unknown. reads: the columns that the views mention; NULL: the whole '
+'row';
 
 CREATE FUNCTION stepadv_internal.nearest_name(name text, names text[]) RETURNS text
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -178,7 +177,7 @@ COMMENT ON FUNCTION stepadv_internal.nearest_name(text, text[]) IS
 'the one of several names that differs least from one that is none of them: in at most three letters and at most a '
 'third of them, or one; the first of equally near ones; NULL: there is none';
 
--- What is done by tables that are written says so before it locks or looks for one.
+-- What writes to tables reports so before it locks or looks for one.
 CREATE FUNCTION stepadv_internal.must_write(what text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -196,7 +195,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.must_write(text) IS
 'error on a standby and in a transaction that is READ ONLY; what: the function called';
 
--- What is written or read for somebody who named a relation, and may run code of its owner's.
+-- What is written or read for a caller who named a relation, and may run code of its owner.
 CREATE FUNCTION stepadv_internal.run_as_owner(relation regclass, statement text) RETURNS SETOF record
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -206,7 +205,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_as_owner(regclass, text) IS
-'part of run: as whoever calls';
+'part of run: as the caller';
 
 CREATE FUNCTION stepadv_internal.run(relation regclass, statement text) RETURNS SETOF record
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
@@ -220,7 +219,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT current_setting('server_version_num'::text)::integer >= CASE server_has.feature
-		-- Views that ask for the rights of whoever reads them.
+		-- Views that check the rights of their readers.
 		WHEN 'security_invoker' THEN 150000
 		-- An UPDATE to another partition that foreign keys take for one.
 		WHEN 'moves between partitions' THEN 150000

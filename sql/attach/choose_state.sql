@@ -54,7 +54,7 @@ DECLARE
 		ARRAY(SELECT e.key FROM jsonb_each_text(CASE WHEN jsonb_typeof(choose_state.candidates) = 'object'
 			THEN choose_state.candidates END) WITH ORDINALITY e(key, value, i) ORDER BY e.i);
 	run record;
-	-- By task, as in _credit_check: where a group is all of a task that is known, nothing is said of what states hide.
+	-- By task, as in _credit_check: where a group is all of a task that is known, states are not checked.
 	task text;
 	joins text := '';
 	said text;

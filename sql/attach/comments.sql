@@ -216,7 +216,7 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('credit_check', 'n_groups', 'groups with rollouts left out'),
 	('credit_check', 'p_value', 'probability that the best of all rows scores so by chance');
 
--- All at once, where there is none yet: what somebody has written stays.
+-- All at once, where there is none yet: comments of users stay.
 CREATE FUNCTION stepadv_internal.comment_columns(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -235,7 +235,7 @@ DECLARE
 			UNION ALL
 			SELECT 'rows', k.view FROM unnest(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts,
 				(a).began]) k(view)),
-		-- What an adapter shows is said of itself, what a view shows of the adapter's column.
+		-- Columns of an adapter have their own comments, columns of a view those of the adapter's column.
 		shows AS MATERIALIZED (
 			SELECT v.view, c.number AS at, min(c.relation::oid)::regclass AS relation, min(c.column_number) AS number
 			FROM those v CROSS JOIN LATERAL stepadv_internal.view_columns(v.view) c

@@ -274,7 +274,7 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_of_rollout(stepadv_internal.attached) IS
 'part of attach: task, run, policy version and step of a rollout of g, and the joins that bring them; none where '
-'attach was not told, or the key has it';
+'attach was not given one, or the key has it';
 
 -- Bound when they are created, and as cheap where they are called as if they were written there.
 CREATE FUNCTION stepadv_internal.sign_digit(advantage float8, threshold float8) RETURNS integer
@@ -353,7 +353,7 @@ COMMENT ON FUNCTION stepadv_internal.quadrants_query(stepadv_internal.attached, 
 
 -- Advantages of different methods have different units, so they are compared in
 -- units of their own root mean square over the steps of the group.  One that is
--- at or below the threshold is rounding error: such a method says nothing here.
+-- at or below the threshold is rounding error: such a method has no sign here.
 CREATE FUNCTION stepadv_internal.disagreements_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE plpgsql STABLE

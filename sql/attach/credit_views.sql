@@ -47,7 +47,7 @@ COMMENT ON FUNCTION stepadv_internal.hidden_p(stepadv.rollout_group[], text[]) I
 'NULL where no task has so many';
 
 -- So many groups, by their hash.  On shards they are those up to the last hash of the sample, which is
--- asked for first: a sample itself would come here, group by group.  So nothing is said there of what states hide.
+-- asked for first: a sample itself would come here, group by group.  So states are not checked there.
 CREATE FUNCTION stepadv_internal.credit_check_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 RETURNS text
 LANGUAGE sql STABLE
@@ -79,7 +79,7 @@ AS $query$
 	FROM stepadv_internal.credit_options(a) o CROSS JOIN stepadv_internal.is_distributed(ARRAY[(a).rows]) distributed
 	CROSS JOIN stepadv_internal.task_columns(a) t
 	LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true
-	-- Where a group is all of a task that is known, nobody can tell whether its state hides something.
+	-- Where a group is all of a task that is known, it is unknown whether its state hides something.
 	CROSS JOIN LATERAL (SELECT NOT distributed AND (r.view IS NOT NULL OR t.names <>
 		stepadv_internal.group_columns((a).rows, (a).n_group_columns))) b(by_task)
 	-- By what groups are drawn: a hash of what they are called.

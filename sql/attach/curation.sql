@@ -1,6 +1,6 @@
 -- Choosing the steps to train on: plain SQL over any relation of advantages.
 
--- Stands in the condition of a selection, where it costs nothing, and says what
+-- Part of the condition of a selection, where it costs nothing, and contains what
 -- its columns are: with the view through every dump, whatever its comment becomes.
 CREATE FUNCTION stepadv_internal.selection_of(group_by text[], columns jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -113,7 +113,7 @@ BEGIN
 	IF FOUND THEN
 		by_attach := true;
 		-- The columns that are the user's state and action: those that feed these roles.  Where two could be meant,
-		-- none is taken; and what attach makes of several columns is nobody's column.
+		-- none is taken; and what attach makes of several columns is no column of the user.
 		SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}') INTO columns
 		FROM (
 			SELECT r.role, array_agg(v.name) AS names
@@ -170,7 +170,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.curation_source(regclass, text[]) IS
-'part of select_steps: what a relation of advantages says of its columns';
+'part of select_steps: the columns of a relation of advantages, by role';
 
 -- Whether the rules asked for make sense, before anything is looked at.
 CREATE FUNCTION stepadv_internal.curation_check(settings jsonb) RETURNS void
@@ -337,7 +337,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_identities(regclass, jsonb, jsonb) IS
 'part of select_steps: the states and actions that rules compare';
 
--- Whether the rollout of a step s succeeded: what the column named says, or else
+-- Whether the rollout of a step s succeeded: by the column named, or else
 -- success, and where that is not known outcome.
 CREATE FUNCTION stepadv_internal.curation_success(advantages regclass, outcome text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -361,7 +361,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.curation_success(regclass, text) IS
-'part of select_steps: the SQL expression for whether the rollout of a step succeeded; error where no column says';
+'part of select_steps: the SQL expression for whether the rollout of a step succeeded; error without such a column';
 
 -- The steps as the rules see them: the columns of the group as g1, g2, …, those
 -- asked for as c1, c2, …, so that no name can be taken, and what the rules read.
@@ -433,7 +433,7 @@ BEGIN
 			ELSE expression END;
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'informative' IS NOT NULL THEN
-		-- What the group's own view says of it.
+		-- From the group's own view.
 		IF groups IS NULL THEN
 			RAISE EXCEPTION 'informative needs to know the outcomes of the rollouts of %', source ->> 'name'
 				USING ERRCODE = 'null_value_not_allowed',
@@ -505,7 +505,7 @@ COMMENT ON FUNCTION stepadv_internal.curation_apply(text, text[], text[], intege
 -- compare steps are windows over what the rules before them left.  Each begins
 -- with the columns of the group: one sort by group serves them all, and a
 -- condition on the group goes down to the relation.  reason is an expression,
--- settings what all rules were told.
+-- settings: those of all rules.
 CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, settings jsonb, columns text[],
 	mark_removed boolean, OUT steps text, OUT reason text, OUT source jsonb)
 LANGUAGE plpgsql STABLE
@@ -537,7 +537,7 @@ BEGIN
 			kept := '{}';
 			same := concat_ws(', ', CASE WHEN rule.rule <> 'balance' OR rule.setting = 'group' THEN groups END,
 				CASE WHEN curation_query.mark_removed THEN 's.removed IS NULL' END);
-			-- Rollouts are told apart only within their group.
+			-- Rollouts are distinguished only within their group.
 			best_first := concat_ws(', ', 'abs(s.advantage) DESC', CASE WHEN rule.rule = 'balance'
 				AND rule.setting = 'all' THEN (
 					SELECT string_agg(stepadv_internal.curation_key('s.g' || g.i,

@@ -44,9 +44,9 @@ AS $$
 		GROUP BY r.relation, r.column_number, r.type) c
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_action(stepadv_internal.attached, text) IS
-'part of attach: what a shown step did, as text; NULL where no shown column says so';
+'part of attach: what a shown step did, as text; NULL where no shown column has it';
 
--- Steps that stand beside the one, or the rollout, of a row, each under an alias: the join that brings
+-- Steps shown beside the one, or the rollout, of a row, each under an alias: the join that brings
 -- it, its id as the user knows it, and what it did.
 CREATE FUNCTION stepadv_internal.steps_beside(a stepadv_internal.attached, aliases text[], has_number boolean,
 	OUT joins text, OUT made jsonb, OUT actions text[])

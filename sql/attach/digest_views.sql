@@ -52,9 +52,9 @@ COMMENT ON FUNCTION stepadv_internal.digest_view_by_group(stepadv_internal.attac
 	text[], text, text[], jsonb) IS
 'part of attach: the query of a view of what is read of the digest of each group';
 
--- What a view's reader says of the digests of all groups of a division together, or of each group where no part
--- is named: whoever looks for the best steps, or the greatest difference, then folds the groups that have them.
--- Of calls nobody is shown what no column says.
+-- The rows of a view's reader for the digests of all groups of a division together, or of each group where no part
+-- is named: a query for the best steps, or the greatest difference, then folds the groups that have them.
+-- Of calls only what the columns show.
 CREATE FUNCTION stepadv_internal.digest_view(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	v stepadv_internal.combined_views) RETURNS text
 LANGUAGE sql STABLE

@@ -1,6 +1,6 @@
 -- The digests of an attachment's groups: what the views of many groups read.
 
--- What a history says of a group's steps changes with other groups: such methods are in no digest.
+-- With a history, estimates of a group's steps change with other groups: such methods are in no digest.
 CREATE FUNCTION stepadv_internal.methods_by_group(made stepadv_internal.made_method[])
 	RETURNS stepadv_internal.made_method[]
 LANGUAGE sql STABLE
@@ -26,7 +26,7 @@ DECLARE
 	source record;
 BEGIN
 	reads := ARRAY(SELECT DISTINCT r FROM unnest(own) o CROSS JOIN LATERAL unnest(o.reads) r);
-	-- All of them, whichever _compare was told to show.
+	-- All of them, whichever _compare shows.
 	whole.options := (a).options || jsonb_build_object('compare', jsonb_build_object('methods',
 		(SELECT string_agg(o.method, ',' ORDER BY o.number) FROM unnest(own) o)));
 	SELECT * INTO source FROM stepadv_internal.compare_source(whole, own);

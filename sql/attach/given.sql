@@ -1,4 +1,4 @@
--- What attach was told: columns by their roles, options, and whether they can be meant.
+-- The arguments of attach: columns by their roles, options, and their checks.
 
 -- A relation that an option names, as it is written: without a schema it is beside the source.
 CREATE FUNCTION stepadv_internal.relation_option(options jsonb, name text, source regclass) RETURNS regclass
@@ -68,7 +68,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_columns(jsonb) IS
 'part of attach: error where columns by role cannot be meant';
 
--- What is said of all views is taken out of the options; what is left is for single ones.
+-- Options for all views are taken out; what is left is for single ones.
 CREATE FUNCTION stepadv_internal.given(source regclass, group_by text[], roles jsonb, options jsonb)
 	RETURNS stepadv_internal.given
 LANGUAGE plpgsql STABLE
@@ -100,7 +100,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.given(regclass, text[], jsonb, jsonb) IS
-'part of attach: what it was told, in one value';
+'part of attach: its arguments, in one value';
 
 -- Errors where what was given cannot be meant.
 CREATE FUNCTION stepadv_internal.check_given(g stepadv_internal.given) RETURNS void
@@ -267,7 +267,7 @@ BEGIN
 	IF NOT '{logp}' <@ stepadv_internal.available_roles(a) AND EXISTS (SELECT FROM stepadv_internal.made_methods(a) m
 		WHERE m.ours AND m.settings ->> 'weights' = 'policy') THEN
 		RAISE EXCEPTION 'weights => ''policy'' needs a column given as logp' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'It says the log-probability of the action that the step took.';
+			HINT = 'It is the log-probability of the action that the step took.';
 	END IF;
 	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[]
 		|| CASE WHEN (a).states LIKE '%\_last' THEN '{states}' ELSE '{}' END::text[]
@@ -275,7 +275,7 @@ BEGIN
 		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.suffix <> 'values' ORDER BY v.place);
 	PERFORM stepadv_internal.view_options(a, v.suffix) FROM stepadv_internal.combined_views v
 		WHERE (a).options ? v.suffix;
-	-- What the others were told is tried where they are called.
+	-- Arguments of the others are checked where they are called.
 	PERFORM stepadv_internal.arguments(m.function, CASE WHEN stepadv_internal.takes_history(m.function)
 		THEN ((a).options -> m.method) - 'history'::text ELSE (a).options -> m.method END)
 	FROM unnest(methods) m

@@ -2,7 +2,7 @@
 -- {"history": 20, "decay": 0.9}} of attach, of a method or an instance of one.
 --
 -- The history of a group g are the groups of its task, run and dimensions whose policy
--- step lies before its own, so what later groups say never changes what was said of
+-- step is before its own, so later groups never change the estimates of
 -- it.  It is made where the method is called, by a subquery that finds those groups by the
 -- task and then each by its key: views read what is kept, or the rows, when they
 -- are asked, and are never out of date.
@@ -110,7 +110,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_history(stepadv_internal.attached, text) IS
-'part of attach: error where nobody has said which groups are of one task, and which was first, or where Citus may '
+'part of attach: error where it is not known which groups are of one task, and which was first, or where Citus may '
 'have them in several shards';
 
 -- The relation s, with the group's columns and those of the roles: what is kept or the
@@ -138,7 +138,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history_source(stepadv_internal.attached) IS
-'part of attach: the relation that says of which task and policy step groups are, and the one whose columns the '
+'part of attach: the relation with the task and policy step of groups, and the one whose columns the '
 'group''s are in it';
 
 -- The relation p: a row per group of the task of g, with its key and what is known of it,

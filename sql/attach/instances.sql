@@ -98,7 +98,7 @@ COMMENT ON FUNCTION stepadv_internal.reward_weights(stepadv_internal.attached, j
 'part of attach: weights of the reward components, in their order, of an instance''s "rewards"; error on what they '
 'cannot be';
 
--- The group that a method is called with, and what that is, in words: '' for the method itself.  Whoever has turns
+-- The group that a method is called with, and what that is, in words: '' for the method itself.  One with turns
 -- for steps has also histories of turns.
 CREATE FUNCTION stepadv_internal.instance_group(a stepadv_internal.attached, instance jsonb, OUT argument text,
 	OUT words text)
@@ -128,7 +128,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.instance_group(stepadv_internal.attached, jsonb) IS
 'part of attach: the group as a value that a method or an instance of one is called with, and what is special of it';
 
--- What one instance says besides its parameters.
+-- The settings of an instance besides its parameters.
 CREATE FUNCTION stepadv_internal.check_instance(a stepadv_internal.attached, m stepadv_internal.known_method)
 	RETURNS void
 LANGUAGE plpgsql STABLE
@@ -182,7 +182,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_instance(stepadv_internal.attached, stepadv_internal.known_method) IS
-'part of attach: error where an instance of a method says what cannot be meant';
+'part of attach: error where the settings of an instance of a method are invalid';
 
 CREATE FUNCTION stepadv_internal.check_instances(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -232,7 +232,7 @@ BEGIN
 			RAISE EXCEPTION 'unknown method of "%": %', option.name, quote_literal(option.value ->> 'method')
 				USING ERRCODE = 'invalid_parameter_value',
 				HINT = stepadv_internal.nearest_hint(option.value ->> 'method', known,
-					format('Methods: %s; one that somebody else registered is written "schema.method".',
+					format('Methods: %s; one that another role registered is written "schema.method".',
 					array_to_string(known, ', ')));
 		END IF;
 		PERFORM stepadv_internal.check_instance(a, m);

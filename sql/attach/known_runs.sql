@@ -1,6 +1,6 @@
 -- What views show of the run that a rollout is of: task, run, policy version and
 -- step, and how old the policy was.  It is found by the rollout, by joins that the
--- planner leaves out when nobody asks.
+-- planner leaves out when its columns are not read.
 --
 -- Aliases: r what a table of rollouts knows, o what the source's own rows say, n
 -- the newest step of a policy.
@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_column(stepadv_internal.attached, text) IS
-'part of attach: the adapter with what a role says of a rollout, and where that is the group''s its column''s number; '
+'part of attach: the adapter with the column of a rollouts'' role, and where that is the group''s its column''s number; '
 'NULL where it was not given';
 
 -- Those of the roles that are known, over g, r and o.  own: the group has the
@@ -147,7 +147,7 @@ BEGIN
 			THEN format('z.%I', (stepadv_internal.group_columns(of_step.view, n))[of_run.key])
 			WHEN of_run.view = of_step.view THEN 'z.stepadv_run_id' ELSE 'y.stepadv_run_id' END;
 		-- Where a query names the run, the planner gives that to both sides instead of the join: from 16 on no
-		-- condition is left then that says that n has one row, and n is computed for those who never asked for an age.
+		-- condition is left then that proves that n has one row, and n is computed for queries that do not read an age.
 		-- The same condition in other words stays.
 		joins := format(' LEFT JOIN (SELECT %1$s AS run_id, pg_catalog.max(z.stepadv_policy_step) AS newest FROM %2$s '
 			'z%3$s GROUP BY %1$s) n ON n.run_id %4$s %5$s'

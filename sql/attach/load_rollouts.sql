@@ -2,7 +2,7 @@
 -- SQL alone.  The keys of a line are in docs/tables.md.  Files, of whatever format, are
 -- read by the client: docs/import.md.
 
--- A step as it is parsed, and what it says of its rollout.
+-- A step as it is parsed, and its columns of the rollout.
 CREATE TYPE stepadv_internal.parsed_step AS (
 	problem text, n_nul_replaced integer,
 	group_id text, rollout_id text, step_no integer, turn integer,
@@ -166,7 +166,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.parse_rollout_line(text) IS
-'one line of JSON Lines as the columns of rollouts and steps (keys: docs/tables.md); problem is NULL or says why the '
+'one line of JSON Lines as the columns of rollouts and steps (keys: docs/tables.md); problem is NULL, or why the '
 'line cannot be used; U+0000 becomes U+FFFD and is counted in n_nul_replaced';
 
 -- ----------
@@ -202,7 +202,7 @@ COMMENT ON FUNCTION stepadv_internal.load_shape(text) IS
 'run and version';
 
 -- What a column of the group is of a line: a task is what many call a group; where the
--- line does not say, what the caller says of all, or the column's default.
+-- line does not have, the caller's value for all, or the column's default.
 CREATE FUNCTION stepadv_internal.load_key(schema text, key text, run_id text, policy_version text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -283,7 +283,7 @@ COMMENT ON FUNCTION stepadv_internal.load_parse(text, text[], regclass, text, te
 -- What contradicts
 -- ----------
 
--- What is noted is told in the end.
+-- Problems are reported in the end.
 -- A step that comes twice: word for word the same, or contradicting.
 CREATE FUNCTION stepadv_internal.load_drop_repeated(keys text[], OUT n_steps_repeated bigint)
 LANGUAGE plpgsql
@@ -310,7 +310,7 @@ COMMENT ON FUNCTION stepadv_internal.load_drop_repeated(text[]) IS
 'part of load_rollouts: takes lines of a step that came before out of pg_temp.stepadv_parsed; counts those that say '
 'the same, notes those that contradict';
 
--- Rollouts: what any of their lines says; of two outcomes the later.
+-- Rollouts: what any of their lines has; of two outcomes the later.
 CREATE FUNCTION stepadv_internal.load_gather(keys text[], run_id text, policy_version text, policy_step bigint)
 	RETURNS void
 LANGUAGE plpgsql
@@ -381,7 +381,7 @@ DECLARE
 	says_more CONSTANT text := $c$(p.outcome IS NOT NULL AND p.outcome IS DISTINCT FROM p.known_outcome
 		OR p.success IS NOT NULL AND p.success IS DISTINCT FROM p.known_success)$c$;
 BEGIN
-	-- (What Citus says of an INSERT counts what it did nothing on, too.)
+	-- (Citus's row count of an INSERT includes rows that it did nothing on.)
 	SELECT count(*) INTO n_rollouts_added
 	FROM stepadv_internal.run(rollouts, format(statement, 'true', 'DO NOTHING')) x(one integer);
 	ALTER TABLE pg_temp.stepadv_rollouts ADD known_outcome float8, ADD known_success boolean;
@@ -403,7 +403,7 @@ BEGIN
 	EXECUTE format('SELECT count(DISTINCT (%s)), count(*) FILTER (WHERE %s) FROM pg_temp.stepadv_rollouts p',
 		stepadv_internal.list(keys, 'p.k%2$s'::text, ', '::text), says_more)
 		INTO n_groups, n_rollouts_updated;
-	-- A reload that says nothing new must not write.
+	-- A reload without anything new must not write.
 	IF n_rollouts_updated > 0 THEN
 		PERFORM FROM stepadv_internal.run(rollouts, format(statement, says_more,
 			'DO UPDATE SET outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, '
@@ -415,7 +415,7 @@ COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text, text[], text[], b
 'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, notes outcomes that differ, and counts';
 
 -- A step that the table has already, compared by what the user gave: hashes may have
--- been changed since.  With replace, one that says something else makes room.
+-- been changed since.  With replace, a different one is removed first.
 CREATE FUNCTION stepadv_internal.load_drop_known(schema text, keys text[], replace boolean, OUT n_steps_repeated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

@@ -52,7 +52,7 @@ INSERT INTO stepadv_internal.combined_views VALUES
 		'a row per policy version, time bucket and distance of the start from the goal: success and excess', false,
 		'digest_horizons', 'horizons', '{horizons}');
 
--- A view in its place, for people with a comment that says what it is: readers
+-- A view in its place, for people with a comment that describes it: readers
 -- come with their own rights, where the server knows such views.
 CREATE FUNCTION stepadv_internal.create_view(schema text, name text, query text, description text) RETURNS regclass
 LANGUAGE plpgsql
@@ -80,7 +80,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.create_view(text, text, text, text) IS
 'part of attach: creates a view; error if its name is taken';
 
--- Adapters are for whoever may read what they read, which is what decides.
+-- Adapters are readable by roles that may read what they read, which is what decides.
 CREATE FUNCTION stepadv_internal.create_adapter(schema text, name text, query text, description text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -271,7 +271,7 @@ BEGIN
 	WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
 	EXECUTE format('DROP VIEW %s', scratch);
 	-- Columns more, or less, that no later method explains, of other types, or the
-	-- same in another order: which is which nobody can tell.
+	-- same in another order: which is which is unknown.
 	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
 		OR cardinality(columns) - cardinality(names) > n_later
 		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum)
@@ -409,7 +409,7 @@ DECLARE
 BEGIN
 	SELECT array_agg(k.attachment), string_agg(quote_ident(k.prefix), ', ') INTO meant, names
 	FROM stepadv_internal.own_attachments(own_attachment.source, own_attachment.prefix) k
-	-- Views are made and rows written as the source's owner: into nothing that is somebody else's.
+	-- Views are made and rows written as the source's owner: into no object of another role.
 	WHERE stepadv_internal.owns(k.attachment, false);
 	IF own_attachment.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';

@@ -41,7 +41,7 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 -- group, those of the function (results), ids as the user knows them first, then
 -- what is shown.  What comes first keeps its name, the later takes base_ or rollout_.
 --
--- kind says what a row is: step, edge (with an example step), rollout, group,
+-- kind: what a row is: step, edge (with an example step), rollout, group,
 -- value (the group itself), or row (a step of the adapter, with no group folded).
 -- made: a column of the results -> its expression, where it is none of a's;
 -- aliases: of b, r and o those that these expressions read; roles: of the run, shown last.
@@ -161,7 +161,7 @@ AS $$
 	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments((k.m).function, CASE WHEN t.takes_history
 		THEN s.settings - 'history' ELSE s.settings END) AS arguments OFFSET 0) c
 	CROSS JOIN LATERAL stepadv_internal.instance_group(a, (k.m).instance) g
-	-- What is masked is told by the action, which tells steps from observations.
+	-- The action determines what is masked: it distinguishes steps from observations.
 	CROSS JOIN LATERAL (SELECT (k.m).requires || (k.m).uses || CASE WHEN (s.settings ->> 'masked')::boolean
 		THEN ARRAY['action'] ELSE '{}' END
 		-- Rollouts that were cut off go on where they led.

@@ -1,7 +1,7 @@
 -- Methods: functions of a rollout_group that attach makes views of.
 
 -- A table OF this type has a row per method: one is the extension's, others are
--- made by register_method for whoever calls it, and found by their row type.
+-- made by register_method for its caller, and found by their row type.
 CREATE TYPE stepadv.method AS (
 	method text,			-- suffix of its view, name of its column where methods stand side by side
 	function text,			-- with its argument types, as regprocedure writes it
@@ -57,17 +57,17 @@ FROM (VALUES
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
 
--- What a function of a group says of itself, and what is known of it as a method.
+-- The declaration of a function of a group, and what is known of it as a method.
 CREATE TYPE stepadv_internal.known_method AS (
 	method text, function regprocedure, requires text[], uses text[], options_of text, description text,
 	ours boolean,			-- one of the extension's
 	results text[],			-- columns that it returns
 	parameters text[],		-- what can be said to it, by name
-	instance jsonb			-- what it was told under a name of its own; NULL: it is the method itself
+	instance jsonb			-- its parameters under a name of its own; NULL: it is the method itself
 );
 COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
 
--- The query of a view is what <suffix>_query(attached, made_method[]) says, or, with a reader, what this
+-- The query of a view is the result of <suffix>_query(attached, made_method[]) or, with a reader, what this
 -- function reads of digests: digest_view.
 CREATE TABLE stepadv_internal.combined_views (
 	place integer NOT NULL,
@@ -84,7 +84,7 @@ COMMENT ON TABLE stepadv_internal.combined_views IS
 'the views of attach that are more than one function of the folded group: what they need, and which options they have';
 GRANT SELECT ON stepadv_internal.combined_views TO PUBLIC;
 
--- What is written in a table of somebody's is no error for others: a function is
+-- Contents of a user's table are no error for others: a function is
 -- found by comparing its name with what is written, which is never parsed.  It is the
 -- one that was registered as long as its owner is, or the table's: who may replace it
 -- could do so before, and what a stranger makes in its place is another's.  (Its OID
@@ -94,7 +94,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- A table and nothing else, that may be read: reading it runs nobody's code.
+	-- A table and nothing else, that may be read: reading it runs no code of a user.
 	IF EXISTS (SELECT FROM pg_class c WHERE c.oid = known_methods.methods AND c.relkind = 'r' AND NOT c.relrowsecurity
 		AND c.reloftype = 'stepadv.method'::regtype AND has_table_privilege(c.oid, 'SELECT')
 			AND has_schema_privilege(c.relnamespace, 'USAGE'))
@@ -128,7 +128,7 @@ COMMENT ON FUNCTION stepadv_internal.known_methods(regclass) IS
 
 -- The methods for views of a role: the extension's first, then those that the role
 -- itself or a superuser registered, then those that the caller of attach names
--- ("schema.method").  A stranger's function gets into nobody's views; his table is
+-- ("schema.method").  Another user's function gets into no views; their table is
 -- not even looked at.
 CREATE FUNCTION stepadv_internal.believed_methods(owner oid, named text[], OUT schema name, OUT believed integer,
 	OUT number bigint, OUT known stepadv_internal.known_method) RETURNS SETOF record
@@ -151,7 +151,7 @@ AS $$
 	WHERE c.believed < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (believed_methods.named)
 $$;
 COMMENT ON FUNCTION stepadv_internal.believed_methods(oid, text[]) IS
-'the methods that may get into views of a role: in which schema''s table each stands, how far it is believed (1: the '
+'the methods that may get into views of a role: in which schema''s table each is, how far it is trusted (1: the '
 'extension''s, 2: the role''s, 3: a superuser''s, 4: named) and its place there';
 
 CREATE FUNCTION stepadv_internal.methods_for(owner oid, named text[]) RETURNS SETOF stepadv_internal.known_method
@@ -194,7 +194,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_method_name(text, text) IS
 'part of register_method and attach: error where a method cannot be called so';
 
--- Whoever owns a table writes with what its triggers do, and whoever owns its schema says
+-- The owner of a table decides what its triggers do, and the owner of its schema decides
 -- which table has the name: both are the caller (a superuser's rights over others' do not
 -- count), the latter also one who could do anything anyway.
 CREATE FUNCTION stepadv_internal.registry(schema text) RETURNS text
@@ -209,7 +209,7 @@ BEGIN
 	IF EXISTS (SELECT FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner
 		WHERE n.nspname = registry.schema AND n.nspowner <> me AND NOT o.rolsuper AND o.rolname <> 'pg_database_owner')
 	THEN
-		RAISE EXCEPTION 'schema "%" belongs to somebody else', registry.schema USING ERRCODE = 'insufficient_privilege',
+		RAISE EXCEPTION 'schema "%" belongs to another role', registry.schema USING ERRCODE = 'insufficient_privilege',
 			HINT = 'Name a schema of your own by schema => ''…''.';
 	END IF;
 	SELECT c.* INTO held FROM pg_class c WHERE c.oid = to_regclass(registry);
@@ -217,7 +217,7 @@ BEGIN
 		EXECUTE format('CREATE TABLE %s OF stepadv.method (PRIMARY KEY (method))', registry);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', registry,
 			'methods of users, made by stepadv.register_method and read by attach');
-		-- It says no more than the catalog of functions, which everybody can read.
+		-- It contains no more than the catalog of functions, which all roles can read.
 		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', registry);
 	ELSIF held.relkind <> 'r' OR held.reloftype <> 'stepadv.method'::regtype
 		OR NOT stepadv_internal.owns(held.oid::regclass, false) THEN
@@ -300,7 +300,7 @@ COMMENT ON FUNCTION stepadv.register_method(regprocedure, text[], text[], text, 
 
 -- Options of a method, from those of attach: for all methods that know the
 -- parameter and can take the value, then its own, or those of the one it follows.
--- An instance has its own; what the method itself was told is not meant for it.
+-- An instance has its own parameters; those of the method itself do not apply.
 CREATE FUNCTION stepadv_internal.method_options(m stepadv_internal.known_method, options jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- A run over time: views that attach makes where it is told which policy a
+-- A run over time: views that attach makes where it is given which policy a
 -- rollout is of, or when it started, or of which run it is, or what else divides
 -- the rollouts.
 
@@ -40,8 +40,8 @@ COMMENT ON FUNCTION stepadv_internal.bucket(text, text) IS
 --
 --	name		column of the views
 --	fed_by		column of the adapters; divider: of g, where groups are divided
---	of_g		the column of g that says it: the divider, or the group's own
---	view, key	as run_column says
+--	of_g		the column of g that has it: the divider, or the group's own
+--	view, key	as in run_column
 --	stands		it is the group's column of that very name, which views with the
 --				group's columns do not show twice.  (Those of before there was more than
 --				two have it twice, and what is kept of them does.)
@@ -137,7 +137,7 @@ COMMENT ON FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text
 'divisions';
 
 -- The relation g of fold, with a row per group and divisions: rollouts of another version are no part of the
--- comparison. What is kept is divided by its rollouts, unless each row says by what.
+-- comparison. What is kept is divided by its rollouts, unless each row has its division.
 CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -164,7 +164,7 @@ BEGIN
 		RETURN stepadv_internal.fold(a, reads, format('(SELECT x.*%s FROM %s x%s)', divided.items,
 			stepadv_internal.relation_name(rows_view), run.joins), divided.names);
 	END IF;
-	-- Where the group itself says by what its rollouts are divided, it is of one division.
+	-- Where the group's own columns divide its rollouts, it is of one division.
 	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);
 	kept := format('(SELECT c.* FROM %s c WHERE %s) x', stepadv_internal.relation_name(folded),
 		stepadv_internal.kept_condition((a).fresh));

@@ -154,7 +154,7 @@ AS $$
 			('by_turn', (a).unit IN ('turn', 'turn_set') OR EXISTS (SELECT FROM unnest(made) m
 				WHERE 'turn' = ANY (m.reads))),
 			('by_policy_step', EXISTS (SELECT FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads))),
-			-- At an observation no value is asked for, unless somebody asks all the same.
+			-- At an observation no value is needed, unless a setting requires it.
 			('masked', stepadv_internal.column_type((a).rows, 'action'::text) IS NOT NULL
 				AND (SELECT bool_and(coalesce((m.settings ->> 'masked')::boolean, false)) FROM unnest(made) m
 				WHERE m.needs_value)),
@@ -178,7 +178,7 @@ CREATE TYPE stepadv_internal.problem_kind AS (
 );
 COMMENT ON TYPE stepadv_internal.problem_kind IS
 'part of attach: a kind of problem that an attachment can have, and what it touches there';
--- What the view says of a kind: its name, what it touches and what becomes of it.  touched: lists of methods and views
+-- What the view shows for a kind: name, what it touches and what becomes of it.  touched: lists of methods and views
 -- by the places of the kinds that touch them, as "10,20".
 CREATE FUNCTION stepadv_internal.problem_words(touched jsonb)
 	RETURNS TABLE (place integer, problem text, methods text[], effect text)

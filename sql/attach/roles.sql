@@ -1,5 +1,5 @@
 -- Roles: what a column of the user's means, which types can serve, and how they
--- are cast.  Whoever adds a role or lets one more type serve adds a row here.
+-- are cast.  To add a role or to accept one more type, add a row here.
 
 -- A kind of column accepts types by name, by category ("category S" is every
 -- string type), by what they can be cast to, or any; the name goes first.
@@ -117,7 +117,7 @@ INSERT INTO stepadv_internal.roles VALUES
 		'logp must be a number, the log-probability of the action.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
--- What lies under a type's domains.
+-- The base type of a domain.
 CREATE FUNCTION stepadv_internal.base_type(type oid) RETURNS oid
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -182,13 +182,13 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS
 'the expression that makes a bigint identity of an expression of the given type: integers as they are, all else hashed';
 
--- What may have been meant by a name that is none of those that there are, for people; else what otherwise says.
+-- The known name that is nearest to an unknown one, as a hint; else the hint in otherwise.
 CREATE FUNCTION stepadv_internal.nearest_hint(name text, known text[], otherwise text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT coalesce('Perhaps you meant "' || stepadv_internal.nearest_name(name, known) || '".', otherwise) $$;
 COMMENT ON FUNCTION stepadv_internal.nearest_hint(text, text[], text) IS
-'a hint: which of the known names is near, or else what otherwise says';
+'a hint: which of the known names is near, or else otherwise';
 
 -- The error that a name is none of those that can be given, with the one that was meant.
 CREATE FUNCTION stepadv_internal.refuse_name(what text, name text, known text[]) RETURNS void
@@ -268,7 +268,7 @@ COMMENT ON FUNCTION stepadv_internal.role_column(text, regclass, text, text) IS
 'a column, over an alias, as the expression that its role needs; error where it does not exist or its type cannot '
 'serve';
 
--- ---- What several functions are told, and refuse in the same words
+-- ---- Arguments that several functions check alike
 
 CREATE FUNCTION stepadv_internal.check_names(given_as text, names text[]) RETURNS void
 LANGUAGE plpgsql IMMUTABLE

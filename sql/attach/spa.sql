@@ -91,7 +91,7 @@ BEGIN
 			ELSE '0' END,
 		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys,
 			's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
-		-- What is said of gae holds here too, unless SPA has settings of its own.
+		-- Settings of gae apply here too, unless SPA has its own.
 		stepadv_internal.arguments('stepadv.gae(stepadv.rollout_group, float8, float8, boolean)'::regprocedure, (
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}')
 			FROM jsonb_each((a).options || coalesce(CASE WHEN jsonb_typeof((a).options -> 'gae') = 'object'

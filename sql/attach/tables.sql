@@ -44,11 +44,9 @@ COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS
 CREATE FUNCTION stepadv_internal.fill_identities() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_fill_identities';
 COMMENT ON FUNCTION stepadv_internal.fill_identities() IS
-'part of create_tables, a trigger BEFORE INSERT OR UPDATE OF columns, FOR EACH ROW, whose arguments say what these '
-'columns are: NULL state := signature_hash(observation), NULL next_state := signature_hash(next_observation), NULL '
-'action_hash := signature_hash(action_signature(tool, args, ok)) where tool is given (signature_hash([tool, args]) '
-'where that is other:…, which says nothing of the arguments), else signature_hash(action); what was given stays; '
-'what equals what would have been filled follows its text when an UPDATE changes that';
+'part of create_tables: a trigger BEFORE INSERT OR UPDATE OF columns, FOR EACH ROW, whose arguments name these '
+'columns; fills NULLs in state, next_state and action_hash by hashes of the observations, and of the tool call or the '
+'action; an UPDATE of these changes only hashes that it had filled';
 
 CREATE FUNCTION stepadv.unique_state() RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL SAFE
@@ -216,7 +214,7 @@ BEGIN
 	ELSIF make_rollout_rows.reward = 'outcome' THEN
 		step_reward := 'NULL::float8';
 	END IF;
-	-- Citus takes only one outer join with a union: there a rollout is joined with its steps, and stands for itself.
+	-- Citus takes only one outer join with a union: there a rollout is joined with its steps, and is a row itself.
 	EXECUTE format(CASE WHEN distributed THEN $$
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT %6$s, r.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,

@@ -2,7 +2,7 @@
 --
 -- A task is what the columns of the group say but for those that are the version,
 -- run, step or dimension of the rollouts, or, where none of the columns is the
--- task_id that attach was told, that one.
+-- task_id that attach was given, that one.
 
 -- The columns of a task, over g and what run_joins brings; is_role: it is the
 -- task_id, which not every rollout needs to have.
@@ -228,7 +228,7 @@ BEGIN
 		RAISE EXCEPTION 'the % of the rollouts of % is not known', coalesce(division, 'version'),
 			stepadv_internal.relation_name((found).source) USING ERRCODE = 'null_value_not_allowed',
 			HINT = CASE division WHEN 'policy_version'
-				THEN 'Attach with policy_version => ''…'', the column that says by which policy a rollout was made.'
+				THEN 'Attach with policy_version => ''…'', the column with the policy of a rollout.'
 				ELSE format('division is one of: %s.',
 					(SELECT string_agg(d.name, ', ' ORDER BY d.i) FROM stepadv_internal.divisions(found) d
 						WHERE d.role <> 'started_at' AND d.view IS NOT NULL)) END;

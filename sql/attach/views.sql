@@ -2,8 +2,8 @@
 -- functions know is the attachment and the catalog, so that views can be made
 -- anew at any time: by maintain, by unmaintain, after an update of the extension.
 --
--- Aliases: x a row of an adapter, g a group, a what an estimator says, b what is
--- shown beside a step, r beside a rollout, o what the source says of one.
+-- Aliases: x a row of an adapter, g a group, a the rows of an estimator, b what is
+-- shown beside a step, r beside a rollout, o the source's columns of one.
 
 -- The group's columns, as the adapters and what is kept call them.
 CREATE FUNCTION stepadv_internal.group_columns(relation regclass, number integer) RETURNS text[]
@@ -211,7 +211,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.kept_condition(regclass) IS
 'part of attach: the condition, an error unless it is true, that who asks may read kept groups and they are not stale; '
-'NULL: nobody but their owner asks';
+'NULL: only their owner asks';
 
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
@@ -324,10 +324,10 @@ COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], tex
 
 -- The join that brings an adapter's columns to rows that know the group g.
 --
--- A join that nobody asks for must not be made, so the planner must see that it adds no rows. Where an index
+-- A join whose columns are not read must not be made, so the planner must see that it adds no rows. Where an index
 -- leads to a group's rows they are fetched group by group: it does not know that a list of groups is a list of
--- few, and would read the whole relation for them. Else the join is flat where a unique index says that there is
--- but one row, and where it does not DISTINCT ON the keys says so, which are unique anyway.
+-- few, and would read the whole relation for them. Else the join is flat where a unique index proves that there is
+-- but one row, and where it does not, DISTINCT ON the keys does, which are unique anyway.
 CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[],
 	targets text[]) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -340,7 +340,7 @@ BEGIN
 				stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), i.items, stepadv_internal.relation_name(view),
 				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias,
 					c.same_key)
-			-- An index of a parent says nothing of its children. Citus takes few forms.
+			-- An index of a parent does not cover its children. Citus takes few forms.
 			WHEN keys = '{stepadv_step}' AND stepadv_internal.step_is_key(view, (a).n_group_columns)
 				AND NOT EXISTS (SELECT FROM stepadv_internal.view_columns(view) c JOIN pg_class r ON r.oid = c.relation
 					WHERE c.name = 'stepadv_step' AND r.relhassubclass)
@@ -348,8 +348,8 @@ BEGIN
 			THEN format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias, c.same_group,
 				c.same_key)
 			-- The condition twice, in other words. Where a query names a group the planner gives that to both sides
-			-- instead of the join: from 16 on no condition is left then that says that a group's row has at most one
-			-- partner, and a join that nobody asked for is made.
+			-- instead of the join: from 16 on no condition is left then that proves that a group's row has at most one
+			-- partner, and a join that is not needed is made.
 			ELSE format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s AND %s',
 				stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns)
 				|| keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view), alias, c.same_group,
@@ -362,7 +362,7 @@ BEGIN
 				ORDER BY k.i),
 			stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns)
 			FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key, same_group),
-			-- What there is to show, and what is known of a run; the rest of the adapter nobody asks for here.
+			-- What there is to show, and what is known of a run; the rest of the adapter is not read here.
 			(SELECT string_agg(format('s.%I', t.attname), ', ' ORDER BY t.attnum) FROM pg_attribute t
 			WHERE t.attrelid = join_to.view AND t.attnum > (a).n_group_columns AND NOT t.attisdropped
 				AND (t.attname NOT LIKE 'stepadv\_%'

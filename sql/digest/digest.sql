@@ -37,7 +37,7 @@ COMMENT ON TYPE stepadv.group_digest IS
 'summary of a group for views over many groups: counts, returns, advantages by method, signs, calls, measures of '
 'rollouts; made by group_digest, merged by rollup, read by digest_counts, digest_advantages and others';
 
--- ---- What is said of the calls of a group, within a query
+-- ---- Labels of the calls of a group, within a query
 
 CREATE TYPE stepadv_internal.labelled_calls;
 

@@ -125,15 +125,15 @@ CREATE TABLE stepadv.progress_models (
 -- They are data of users, so pg_dump carries them.
 SELECT pg_catalog.pg_extension_config_dump('stepadv.progress_models', '');
 GRANT SELECT ON stepadv.progress_models TO PUBLIC;
--- The extension is trusted: whoever creates it owns no object of it.
+-- The extension is trusted: the user who creates it owns no object of it.
 GRANT SELECT, INSERT, UPDATE, DELETE ON stepadv.progress_models TO @extowner@;
 COMMENT ON TABLE stepadv.progress_models IS
 'estimators of progress by name, for the view _spa of attach; all rows are yours, and everybody may read them';
-COMMENT ON COLUMN stepadv.progress_models.name IS 'what the option {"spa": {"model": …}} of attach says';
+COMMENT ON COLUMN stepadv.progress_models.name IS 'the name for the option {"spa": {"model": …}} of attach';
 COMMENT ON COLUMN stepadv.progress_models.model IS 'an estimator; views that use it follow when it is replaced';
 COMMENT ON COLUMN stepadv.progress_models.fitted_at IS 'when it was put here';
 
--- For the view _spa, which nobody vouches for: the model that it names may be gone, and rows may not fit it.
+-- For the view _spa, whose input is unchecked: the model that it names may be gone, and rows may not fit it.
 CREATE FUNCTION stepadv_internal.progress_predict_or_nan(model stepadv.progress_model, features real[], name text)
 RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 20

@@ -78,7 +78,7 @@ SELECT true, b.scaffold, b.tool, b.subcommand, b.meaning FROM stepadv.builtin_vo
 SELECT pg_catalog.pg_extension_config_dump('stepadv.tool_vocabulary', 'WHERE NOT builtin');
 
 GRANT SELECT ON stepadv.tool_vocabulary TO PUBLIC;
--- The extension is trusted: whoever creates it owns no object of it.
+-- The extension is trusted: the user who creates it owns no object of it.
 GRANT SELECT, INSERT, UPDATE, DELETE ON stepadv.tool_vocabulary TO @extowner@;
 
 COMMENT ON TABLE stepadv.tool_vocabulary IS

@@ -1,6 +1,6 @@
 -- What the tokens of steps share: src/tokens/.
 
--- The arrays have an entry per step, by rollout and number; -1 stands for what is
+-- The arrays have an entry per step, by rollout and number; -1 means what is
 -- not known, so that they can be read where they are.
 CREATE TYPE stepadv.token_lineage AS (
 	n_rollouts bigint, n_steps bigint, n_tokens bigint, n_unique_tokens bigint,

@@ -153,7 +153,7 @@ BEGIN
 			WHEN 'virtual' THEN 'triggers do not see column "%s" of %s, a virtual generated column'
 			ELSE 'function %s reads %s, whose changes are not seen' END, found.name, found.relation)
 		USING ERRCODE = 'feature_not_supported', DETAIL = CASE WHEN found.kind NOT IN ('unwatched', 'virtual')
-			THEN format('View %s reads it.', found.relation) ELSE 'Who writes that table tells nobody.' END,
+			THEN format('View %s reads it.', found.relation) ELSE 'Changes of that table are not reported.' END,
 			HINT = CASE WHEN found.kind = 'setting'
 				THEN 'Name the time zone, as in AT TIME ZONE ''UTC'', or store the result in a column of the table.'
 				WHEN found.kind = 'virtual' THEN 'Let the source compute it, or make it STORED.'
@@ -170,7 +170,7 @@ COMMENT ON FUNCTION stepadv_internal.refuse_changing(regclass, regclass[]) IS
 -- ---- Of an attachment
 
 -- What is there is noted before it is folded: what becomes another meanwhile is found later. Triggers come first: where
--- a partition was empty, it still is when nobody can write into it unseen.
+-- a partition was empty, it still is when no session can write into it unseen.
 CREATE FUNCTION stepadv_internal.must_fold_all(a stepadv_internal.attached, is_asked boolean) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -247,7 +247,7 @@ COMMENT ON FUNCTION stepadv_internal.staleness_of_kept(stepadv_internal.attached
 'part of maintained and may_read_kept: what the groups were folded from that is another now, or that it cannot be '
 'known; NULL: nothing, as long as the partitions that came stay empty';
 
--- What readers are told. By refresh groups are as of then, and so is what they were folded from.
+-- What readers see. By refresh groups are as of then, and so is what they were folded from.
 CREATE FUNCTION stepadv_internal.staleness_for_readers(fresh regclass)
 RETURNS TABLE (problem text, hint text, empty regclass)
 LANGUAGE sql STABLE

@@ -29,7 +29,7 @@ COMMENT ON FUNCTION stepadv_internal.keep_groups_of_rows() IS
 CREATE FUNCTION stepadv_internal.stored_image(value anyarray) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_stored_image';
 COMMENT ON FUNCTION stepadv_internal.stored_image(anyarray) IS
-'an array as it is stored, where it lies outside its row: the place; values of one image are the same';
+'an array as it is stored, where it is outside its row: the place; values of one image are the same';
 
 CREATE FUNCTION stepadv_internal.fold_groups(attachment regclass, everything boolean) RETURNS bigint
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_fold_groups';
@@ -51,15 +51,15 @@ COMMENT ON FUNCTION stepadv_internal.enable_trigger(oid, "char") IS
 CREATE FUNCTION stepadv_internal.drop_triggers(attachment regclass, tables regclass[]) RETURNS integer
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_drop_triggers';
 COMMENT ON FUNCTION stepadv_internal.drop_triggers(regclass, regclass[]) IS
-'drops the triggers that keep the groups of an attachment, on tables of its owner and on those given, whoever owns '
-'these by now; how many; for its owner';
+'drops the triggers that keep the groups of an attachment, on tables of its owner and on the given ones, '
+'which may have another owner by now; returns how many; for its owner';
 
 CREATE FUNCTION stepadv_internal.watched_tables(views regclass[], n_keys integer)
 RETURNS TABLE (relation regclass, base regclass, keys smallint[], reads smallint[])
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_watched_tables';
 COMMENT ON FUNCTION stepadv_internal.watched_tables(regclass[], integer) IS
 'the tables below views (base), each with its partitions or children and its parents: the numbers of their columns '
-'that are the group''s (0: cannot be told) and of those that are read (NULL: all)';
+'that are the group''s (0: unknown) and of those that are read (NULL: all)';
 
 -- Who made a row and when is not known: src/upkeep/transactions.c.
 CREATE FUNCTION stepadv_internal.oldest_transaction() RETURNS timestamptz
@@ -133,4 +133,4 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.kept_triggers(regclass) IS
 'the triggers that keep the groups of an attachment: on which table, for which event (applied: rows that logical '
-'replication writes), and when they fire, as pg_trigger.tgenabled says it';
+'replication writes), and when they fire, as in pg_trigger.tgenabled';

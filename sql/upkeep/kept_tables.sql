@@ -2,11 +2,11 @@
 
 -- Statement triggers fire for the table that the statement names: one is needed on each partition and child, and on
 -- each parent, through which rows may come.  The apply worker of logical replication fires row triggers alone; a
--- partition that comes later gets them with its parent's.  The condition is always true: it says whose trigger it
+-- partition that comes later gets them with its parent's.  The condition is always true: it shows whose trigger it
 -- is, and is there for the dependencies: who drops a companion with CASCADE must not leave triggers that fail.
 --
 -- They are enabled whatever session_replication_role is, row triggers for logical replication alone.  A trigger
--- that somebody disabled stays so, and maintained says it.
+-- that a user disabled stays so, and maintained reports it.
 CREATE FUNCTION stepadv_internal.make_triggers(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -105,7 +105,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_names(text, text) IS
 'part of maintain: error if a name of what is to be made is taken';
 
--- Empty, and nobody who fills it yet.
+-- Empty, and nothing fills it yet.
 CREATE FUNCTION stepadv_internal.make_kept(attachment regclass, mode text, watermark text, overlap interval)
 	RETURNS void
 LANGUAGE plpgsql
@@ -252,7 +252,7 @@ DECLARE
 	item text;
 BEGIN
 	-- Otherwise the attachment is about to be dropped: nothing is written into
-	-- somebody's table, which may have triggers, with the rights of who detaches.
+	-- a user's table, which may have triggers, with the rights of who detaches.
 	IF drop_kept.views_again THEN
 		EXECUTE format('UPDATE %s SET %s', stepadv_internal.relation_name(attachment), stepadv_internal.list(
 			'{kept,fresh,folded,changed,fresh_digests,made_digests,digests,digest_parts,watermark,overlap,seen,

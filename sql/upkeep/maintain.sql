@@ -2,7 +2,7 @@
 
 -- ---- Begin
 
--- The attachment that is meant, which nobody maintains yet; an error where what was given cannot be meant.
+-- The attachment that is meant, which is not maintained yet; an error where the arguments are invalid.
 CREATE FUNCTION stepadv_internal.to_maintain(source regclass, prefix text, mode text, watermark text, overlap interval)
 	RETURNS regclass
 LANGUAGE plpgsql STABLE
@@ -50,7 +50,7 @@ BEGIN
 		RAISE EXCEPTION 'no views of attach over %',
 			concat(to_maintain.source, ' with prefix ' || quote_ident(to_maintain.prefix))
 			USING ERRCODE = 'undefined_object',
-				HINT = 'Call attach first: it says which columns make a group.';
+				HINT = 'Call attach first: it defines which columns make a group.';
 	END IF;
 	RETURN meant[1];
 END

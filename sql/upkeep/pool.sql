@@ -1,5 +1,5 @@
 -- A pool of groups for trainers: which are ready, who holds them, what was trained on.  It belongs to
--- whoever makes it, and is two objects: the view <prefix>_ready, which reads the table <prefix>_pool.
+-- its creator, and is two objects: the view <prefix>_ready, which reads the table <prefix>_pool.
 
 -- The table behind a view <prefix>_ready, known by what the view reads and by owner: names may change.
 CREATE FUNCTION stepadv_internal.pool_of(ready regclass, OUT pool regclass, OUT keys text[])
@@ -164,7 +164,7 @@ BEGIN
 	EXCEPTION WHEN lock_not_available THEN
 		NULL;
 	END;
-	-- As it was when the view was read, and nobody is at it.
+	-- As it was when the view was read, and not locked.
 	RETURN QUERY EXECUTE format('SELECT (x.taken).* FROM stepadv_internal.run($1, $2) x(taken %s)', ready)
 		USING ready, format($$
 		WITH taken AS MATERIALIZED (SELECT ROW(r.*)::%1$s AS taken FROM %1$s r JOIN %2$s q ON %3$s

@@ -1,7 +1,7 @@
 -- Changes that no trigger sees: of foreign tables, hypertables, materialized views, views over what does not tell
 -- the group.  mode => 'refresh' of maintain, with a watermark.
 --
--- Refresh looks at groups that have a row which the watermark says to be newer than the last refresh, and at groups
+-- Refresh looks at groups that have a row which is newer than the last refresh by the watermark, and at groups
 -- that have another number of rows than it saw then (<prefix>_seen): of a row that is gone, or was moved to another
 -- group, no column tells.  Their keys go into <prefix>_changed, and they are folded from there.  It looks first and
 -- folds then, in a later snapshot: what is committed between is looked at again by the next.
@@ -64,8 +64,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_watermark(stepadv_internal.attached, text) IS
 'part of maintain and refresh: error if a relation that is read has not the columns that tell what changed';
 
--- The groups of each relation with their numbers of rows, and those with rows that the watermark says to be new, or
--- says nothing of.
+-- The groups of each relation with their numbers of rows, and those with rows that are new by the watermark, or
+-- have none.
 CREATE FUNCTION stepadv_internal.find_changed(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, YMD'

@@ -1,6 +1,6 @@
 /*
  * credit_check.c
- *		credit_check(sums): whether what candidates say of rollouts comes true, over groups.
+ *		credit_check(sums): whether candidates predict rollouts, over groups.
  *
  * With the sums of all groups, and of one shuffle of the outcomes in each,
  *
@@ -33,7 +33,7 @@ PG_FUNCTION_INFO_V1(stepadv_credit_check);
 
 #define N_DRAWS 999
 
-/* Nobody has more: what would need them is not to be shown. */
+/* More than any data set has: what needs more cannot be shown. */
 #define MOST_GROUPS 1e6
 
 /* The array: of each group, of each candidate, a row. */

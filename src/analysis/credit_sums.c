@@ -1,7 +1,7 @@
 /*
  * credit_sums.c
  *		credit_agg(candidates, candidate, shuffle, left_out, rollout_id, step_no, advantage):
- *		of one group, what candidates say of rollouts that they have not seen, beside what happened.
+ *		of one group, estimates of candidates for rollouts that they have not seen, and the outcomes.
  *
  * The candidates are the group with one choice of its states each, all of the same steps.  Rows are those
  * of a method called on candidate k, with outcomes shuffled (0: as they are), without the rollout
@@ -242,7 +242,7 @@ find_happened(const CreditSums *check, Shuffle *shuffle, uint32 rollout)
 }
 
 /* ----------
- * What was said
+ * Estimates
  * ----------
  */
 
@@ -285,7 +285,7 @@ add_rollout(Candidate *candidate, Triple *sums, bool counts, uint32 rollout, con
 	}
 }
 
-/* All of what was said in a call has been seen. */
+/* All estimates of a call have been seen. */
 static void
 finish_call(CreditSums *check)
 {

@@ -6,12 +6,12 @@
  *
  *	entropy		- sum over actions of p ln p, p the share of the state's visits that took the action
  *	gap			Q of the best action tried - Q of the worst
- *	gap_error	sqrt(e_best^2 + e_worst^2), e the q_error of each (q_error.c), as if what is
- *				known of one said nothing of the other
+ *	gap_error	sqrt(e_best^2 + e_worst^2), e the q_error of each (q_error.c), as if both
+ *				were independent
  *
  * Q is that of batch_td or rtmc.  Best and worst are picked after the fact, so the
- * gap of many actions, each tried a few times, is too large (as any maximum of estimates is); the error says
- * nothing about that.
+ * gap of many actions, each tried a few times, is too large (as any maximum of estimates is); the error
+ * ignores that.
  */
 #include "postgres.h"
 

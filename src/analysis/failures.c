@@ -44,7 +44,7 @@ typedef struct Failure
 	uint32		last_chance;
 } Failure;
 
-/* Does the step lead to where the goal cannot be reached from? Where a rollout was cut off nobody knows. */
+/* Does the step lead to where the goal cannot be reached from? Unknown where a rollout was cut off. */
 static bool
 is_lost(const GroupColumns *group, const StateGraph *graph, uint32 rollout, uint32 step)
 {

@@ -81,7 +81,7 @@ node_state(const GroupColumns *group, const StateGraph *graph, int32 node)
 	return state_field(group, graph->states.first_step[node]);
 }
 
-/* Nodes as result rows; GOAL is one only where somebody reached it. */
+/* Nodes as result rows; GOAL is one only if a rollout reached it. */
 static uint32
 n_node_rows(const StateGraph *graph)
 {
@@ -136,7 +136,7 @@ describe_nodes(const GroupColumns *group, const StateGraph *graph)
 	return rows;
 }
 
-/* What nobody asks for is not computed: of large graphs distances may be all that is wanted. */
+/* Unread columns are not computed: of large graphs distances may be all that is read. */
 Datum
 stepadv_graph_nodes(PG_FUNCTION_ARGS)
 {
@@ -360,7 +360,7 @@ typedef struct ContributionRow
 
 /*
  * A row per rollout.  Nothing is known about contributions to a goal that
- * nobody reached, nor of a rollout that is not judged: NULL.
+ * no rollout reached, nor of a rollout that is not judged: NULL.
  */
 Datum
 stepadv_contribution(PG_FUNCTION_ARGS)

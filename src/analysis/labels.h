@@ -1,6 +1,6 @@
 /*
  * labels.h
- *		What is said of each call of a group: its category, whether it went well and
+ *		Labels of each call of a group: its category, whether it went well and
  *		whether it was grounded.
  */
 #ifndef STEPADV_LABELS_H
@@ -41,7 +41,7 @@ typedef struct Labels
 /* A copy of what call_labels gave (NULL: of no call at all), in the current memory context. */
 extern Labels *open_labels(struct varlena *labels);
 
-/* Of a step of which nothing is said: category NULL, and no flags. */
+/* For a step without a label: category NULL, and no flags. */
 extern uint32 search_label(Labels *labels, int64 key, int32 number);
 
 /* Steps are mostly asked for in the order of their labels. */

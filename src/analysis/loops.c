@@ -160,7 +160,7 @@ spread_loops(const uint32 *turn_of_call, uint32 n_calls, Loops *loops)
 	}
 }
 
-/* What is told of loops is told by these. */
+/* The result columns. */
 typedef struct LoopColumns
 {
 	int64	   *rollout_id;

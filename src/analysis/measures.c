@@ -88,7 +88,7 @@ start_distances(const GroupColumns *group, RolloutFacts *facts, double success_a
 	return distance;
 }
 
-/* rollout_measures(rollouts, success_above): what nobody asks for is not computed. */
+/* rollout_measures(rollouts, success_above): unread columns are not computed. */
 Datum
 stepadv_rollout_measures(PG_FUNCTION_ARGS)
 {

@@ -1,7 +1,7 @@
 /*
  * paired.c
- *		Two versions on the same tasks: what the differences of the tasks say
- *		together, and what the rollouts of one task say.
+ *		Two versions on the same tasks: tests of the differences of the tasks
+ *		together, and of the rollouts of one task.
  *
  * A task is a cluster: its rollouts are no independent witnesses of how the
  * versions differ on tasks.  So the standard error is that of the mean of the

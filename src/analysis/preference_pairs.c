@@ -67,7 +67,7 @@ find_extremes(const RtmcTable *table, const uint32 *rollouts, uint32 min_visits)
 	return extremes;
 }
 
-/* An error of NaN says that nothing is known of it. */
+/* An error of NaN is unknown. */
 static double
 confidence_of(double gap, double error)
 {

@@ -3,8 +3,8 @@
  *		Groups whose rollouts got each other's outcomes: what credit is there by chance.
  *
  * Groups are kept or drawn by their outcomes, and a rollout left out makes those of the others
- * less like its own, so that what is said and what happened go together, or against each other, also
- * where nothing depends on what was done.  How much is what shuffled outcomes tell.
+ * less like its own, so that prediction and outcome are correlated, in either direction, also
+ * where nothing depends on what was done.  Shuffled outcomes measure how much.
  */
 #include "postgres.h"
 

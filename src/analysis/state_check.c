@@ -1,8 +1,8 @@
 /*
  * state_check.c
- *		state_check(groups): what a state does not say of what was done before.
+ *		state_check(groups): what a state hides of what was done before.
  *
- * If the state tells all that matters, what a step leads to does not depend on how
+ * If the state contains all that matters, what a step leads to does not depend on how
  * its rollout came there.  With the value of each state by all the groups (batch TD), and
  *
  *		d_t = r_t + gamma V(s_(t+1)) - V(s_t)
@@ -293,7 +293,7 @@ look_at_state(const Record *record, uint32 s, int64 min_rollouts, PairSums *sums
 	return Min(n_with, n_without) >= min_rollouts ? probability(&score) : NAN;
 }
 
-/* The pair's row; false where nothing can be said. */
+/* The pair's row; false if there is none. */
 static bool
 look_at_pair(const Record *record, uint32 pair, int64 min_rollouts, PairSums *sums, Finding *finding)
 {

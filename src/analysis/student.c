@@ -2,7 +2,7 @@
  * student.c
  *		The bounds of Student's t distribution, to about 1e-12.
  *
- * Beyond -t and t lies I_x(freedom/2, 1/2), x = freedom/(freedom + t^2), the
+ * The probability beyond -t and t is I_x(freedom/2, 1/2), x = freedom/(freedom + t^2), the
  * regularised incomplete beta function, by its continued fraction (Abramowitz and
  * Stegun, 26.5.8) as Lentz evaluates it; its inverse by bisection.
  */

@@ -14,7 +14,7 @@
  * Of the scores in ascending order x_1 … x_n, x_i is the best of C(i - 1, k - 1) of
  * the C(n, k) subsets (ties: of those with its place).  The weight of x_n is k/n,
  * and that of the one before x_i is that of x_i times (i - k)/(i - 1).  A bootstrap draws
- * with replacement, its best is that of fewer different rollouts, and it says too little.
+ * with replacement, its best is that of fewer different rollouts, and is too low.
  */
 #include "postgres.h"
 

@@ -7,7 +7,7 @@
  * return is the same (such a group teaches group-relative methods nothing), and
  * how far its rollouts meet: distinct states, states visited by two or more
  * rollouts, and the share of steps in such states.  That share also over all
- * rollouts, for whoever looks before anything is judged.
+ * rollouts, for reading before anything is judged.
  *
  * lonely_steps: those of the other steps, which no other rollout can be compared at.
  */
@@ -151,7 +151,7 @@ visit_state(visits_hash *visits, int64 state, uint32 rollout, int32 step_no, Mee
 
 /*
  * One pass and one table: dashboards ask this of every group.  counts: which rollouts; NULL: all.
- * lonely: zeros; NULL: nobody asks.
+ * lonely: zeros; NULL: not needed.
  */
 static Meeting
 count_meetings(const GroupColumns *group, const bool *counts, Lonely *lonely)

@@ -1,6 +1,6 @@
 /*
  * summary.h
- *		What is to be said of a group as a whole; see summary.c.
+ *		Numbers of a group as a whole; see summary.c.
  */
 #ifndef STEPADV_SUMMARY_H
 #define STEPADV_SUMMARY_H

@@ -12,8 +12,8 @@
  * Where there is none with these types, but one with (regclass, jsonb), that gets the
  * further arguments as one object, by their names: {"min_t": 2, "sign": "any", ...}.
  *
- * What the internal function refuses is said without the stack of PL/pgSQL that
- * refuses it, which tells users nothing.  stepadv_as_caller is for that alone.
+ * Errors of the internal function are reported without the stack of PL/pgSQL that
+ * raises the error, which does not help users.  stepadv_as_caller is for that alone.
  */
 #include "postgres.h"
 
@@ -102,7 +102,7 @@ describe_options(HeapTuple tuple)
 
 /*
  * The function to call for a public one, by its exact name and types: what
- * somebody may have put into the schema is never called.  For one that is in the
+ * another user may have put into the schema is never called.  For one that is in the
  * internal schema itself it is the function of that name with _as_owner.
  */
 static Oid
@@ -305,7 +305,7 @@ call_plainly(FunctionCallInfo fcinfo, Inner *inner)
 	return result;
 }
 
-/* The same as whoever calls. */
+/* The same as the caller. */
 Datum
 stepadv_as_caller(PG_FUNCTION_ARGS)
 {

@@ -3,17 +3,17 @@
  *		attachments(of_owner, of_source): attachments, as far as they are to be
  *		believed.
  *
- * An attachment is the row of a table OF stepadv.attachment in somebody's schema.
+ * An attachment is the row of a table OF stepadv.attachment in a user's schema.
  * Anybody can make such a table and write anything into it, so that a row is
  * evidence only of what its owner could have done by hand: relations that belong
  * to others are taken out of it, and the caller compares the owner with that of
  * the source.  Nothing that is written there may be an error or a delay for
  * others.  Therefore the tables are not read by a query (a stranger's rule, row
  * security policy or inheritance child would take part in it), sizes are bounded,
- * and nobody waits for a lock on the table of somebody whom he has nothing to do
+ * and no session waits for a lock on the table of a user who has nothing to do
  * with.
  *
- * What is read needs no privilege: it says nothing that the definitions of the
+ * Reading needs no privilege: it reveals nothing that the definitions of the
  * views, which are public, do not show.
  */
 #include "postgres.h"
@@ -86,7 +86,7 @@ typedef struct Reader
  * ----------
  */
 
-/* What pg_class says about a relation; false if it is not there. */
+/* The pg_class row of a relation; false if there is none. */
 static bool
 look_up(Oid relation, FormData_pg_class *class)
 {
@@ -124,10 +124,10 @@ keeps_groups_of(Oid attachment, Oid owner)
 }
 
 /*
- * Whether a table of this owner is asked for.  A stranger's attachment over
- * somebody's relation is his own business: over a source count those of the
+ * Whether a table of this owner is asked for.  Attachments of strangers over
+ * other users' relations are not considered: over a source count those of the
  * caller, of its owner, of members of that role (being superuser is not enough),
- * and of whoever keeps groups by triggers on its owner's tables, having owned it
+ * and of any user who keeps groups by triggers on its owner's tables, having owned it
  * before.
  */
 static bool
@@ -199,7 +199,7 @@ lock_soon(Oid table, Reader *reader)
  * Open a table of the list, which can have changed until the lock is there; NULL
  * if it is not to be read.  Who asks for an owner's, or for those over a source, or
  * is a member of the owner's role (being superuser is not enough), waits for
- * whoever is changing it.  Others must not: whoever owns a table can lock it for as
+ * the session that changes it.  Others must not: the owner of a table can lock it for as
  * long as they like.
  */
 static Relation
@@ -337,7 +337,7 @@ keep_owned(Datum *array, Oid owner)
 }
 
 /*
- * Take out of a row what is gone or somebody else's; false if nothing is left
+ * Remove from a row what was dropped or has another owner; false if nothing is left
  * that could be an attachment.  `rows` is set to the adapter view.
  */
 static bool

@@ -6,7 +6,7 @@
  * stepadv_internal.bad_rows(rules, step_no, conditions…) has a problem for each letter of
  * the rules.  Two are of the numbers of the steps, in their order:
  *
- *	r	a number that stands there twice
+ *	r	a number that occurs twice
  *	g	a number that does not follow the one before
  *
  * The others have a condition each, in the same order, and concern the rows where it is true:
@@ -51,7 +51,7 @@ typedef struct BadRows
 {
 	int64		n;
 	int64		allocated;
-	int32	   *numbers;		/* NULL: nobody asks for their order */
+	int32	   *numbers;		/* NULL: their order is not needed */
 	bool		is_ascending;
 	int			n_problems;
 	Concerned	problems[FLEXIBLE_ARRAY_MEMBER];

@@ -89,7 +89,7 @@ find_var(Node *expression, const Level *level, int *levels)
 	}
 }
 
-/* Operators of arrays, rows, enums are those of all arrays, rows, enums: their family says nothing. */
+/* Operators of arrays, rows, enums are those of all arrays, rows, enums: their family proves nothing. */
 static bool
 is_of_many_types(Oid type)
 {

@@ -17,7 +17,7 @@
  * (all that are looked at are strict), or because it is a row of that side whose
  * change is asked about.  That row can also let NULLs come and go beside the rows
  * it matches, for which therefore the same holds; but not for those NULLs, so that
- * a column that can be filled up says nothing as a result.
+ * a column that can be padded with NULL has no lineage as a result.
  */
 #include "postgres.h"
 
@@ -188,7 +188,7 @@ add_join(Scope *scope, Node *node, Bitmapset *side)
 /* For all rows to which a change in an entry can matter, or with entry 0 all rows of the result. */
 typedef struct Facts
 {
-	int		   *classes;		/* for each column of the scope, one that stands for all that equal it */
+	int		   *classes;		/* for each column of the scope, one that represents all that equal it */
 	Bitmapset  *present;		/* entries that are not NULLs */
 } Facts;
 
@@ -296,7 +296,7 @@ view_lineage(List **known, Oid view, const Bitmapset *columns)
 	return one->lineage == NULL ? empty_lineage() : one->lineage;
 }
 
-/* A recursive one's rows come from what it gave before: its result columns are nobody's. */
+/* A recursive one's rows come from what it gave before: its result columns have no origin. */
 static Lineage *
 with_lineage(List **known, CommonTableExpr *with, const Level *defined)
 {
@@ -354,7 +354,7 @@ add_child(Scope *scope, int entry, bool is_table, int shift, Lineage *lineage)
 	}
 }
 
-/* A sample's rows hang on all others: the table's columns say nothing. */
+/* A sample's rows depend on all others: the table's columns have no lineage. */
 static void
 add_relation(Scope *scope, int number, RangeTblEntry *entry)
 {
@@ -610,7 +610,7 @@ lift(Scope *scope)
 	return lineage;
 }
 
-/* Whether the columns of a UNION that nobody reads are read of none of its arms. */
+/* Whether unread columns of a UNION can be left out of each of its arms. */
 static bool
 is_union_all(const Query *query, Node *operation)
 {

@@ -15,7 +15,7 @@
  * keys[i] is a column of the table such that a row of it has a part only in rows
  * of the view whose column i + 1 equals it, as the row itself, as what it hides
  * (an outer join's NULLs, a duplicate) or by what it adds to them; 0 if there is
- * none, or it cannot be told.  It can be of another type of the same operator
+ * none, or unknown.  It can be of another type of the same operator
  * family: integer for bigint.
  */
 typedef struct TableRead

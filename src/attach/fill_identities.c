@@ -5,10 +5,10 @@
  *
  * state := signature_hash(observation), next_state := signature_hash(next_observation);
  * action_hash := signature_hash(action_signature(tool, args, ok)) where there is a
- * tool, or signature_hash([tool, args]) where nobody knows the tool (its signature
- * says nothing of the arguments); else signature_hash(action).
+ * tool, or signature_hash([tool, args]) where the tool is unknown (its signature
+ * does not contain the arguments); else signature_hash(action).
  *
- * What was given stays.  Nothing is stored to tell what was filled from what was
+ * What was given stays.  Nothing is stored to distinguish what was filled from what was
  * given: an identity that is what would have been filled follows its text when an
  * UPDATE changes that.
  *

@@ -2,9 +2,9 @@
  * first_by.c
  *		first_by(value, step_no, step_id): the value of the row that comes first, as
  *		(array_agg(value ORDER BY step_no, step_id, value) FILTER (WHERE value IS NOT NULL))[1]
- *		has it, without sorting: what the rows of a rollout say of its run is asked of every row.
+ *		has it, without sorting: this runs for every row, for the run of its rollout.
  *
- * NULLs come last.  Where neither tells two rows apart the lesser value is taken, by its
+ * NULLs come last.  Of two rows equal in both, the lesser value is taken, by its
  * bytes where it is a text: what a rollout is of must not depend on where its rows lie.
  */
 #include "postgres.h"

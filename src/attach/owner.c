@@ -4,7 +4,7 @@
  *		current user's, or may be done for its owner.
  *
  * It is known by OID, and by the owner that the catalog has now.  A superuser has
- * everybody's rights, but what belongs to somebody else is not theirs: its owner decides
+ * all rights, but other users' objects are not theirs: the owner decides
  * what runs when it is written or read.
  */
 #include "postgres.h"

@@ -13,7 +13,7 @@ extern bool is_owned(Oid relation, Oid role);
 
 /*
  * Whether the current user has the rights of a role, as a superuser always has: for what
- * is then done as that role, or only says what everybody can read.
+ * is then done as that role, or only returns what every role can read.
  */
 extern bool may_become(Oid role);
 

@@ -18,7 +18,7 @@
  * (ri_triggers.c): what was committed before the lock was granted is seen, in REPEATABLE
  * READ what cannot be seen is an error.  They run as the owner of the table that they
  * change.  So both tables must have one owner: a trigger on a table of one's
- * own leads to no table of somebody else.
+ * own leads to no table of another user.
  */
 #include "postgres.h"
 
@@ -317,7 +317,7 @@ read_key(TupleTableSlot *slot, const AttrNumber *columns, int n, Datum *values)
 	}
 }
 
-/* The place of a key among those seen; what stands there may be another's. */
+/* The slot of a key among those seen; it may contain another key. */
 static Seen **
 place_of(Tie *tie, const Datum *values)
 {

@@ -37,7 +37,7 @@ without_relabel(Node *expression)
 }
 
 /*
- * What a column of a join or of GROUP BY stands for, an expression at the same
+ * The expression that a column of a join or of GROUP BY refers to, at the same
  * level; NULL for columns of other entries, which stand for themselves, and for
  * dropped ones.
  */
@@ -63,7 +63,7 @@ extern Bitmapset *from_entries(Query *query);
 extern Bitmapset *item_entries(Node *item);
 
 /*
- * Replaces by NULL the result columns that nobody reads.  columns: those that are
+ * Replaces unread result columns by NULL.  columns: those that are
  * read, less FirstLowInvalidHeapAttributeNumber, 0 for all; none of them: all.
  * Columns that decide which rows there are stay.
  */

@@ -156,7 +156,7 @@ code_group_counts(Coder *coder, Digest *digest)
 	}
 }
 
-/* False: these are of nothing, and that is all that is to be said. */
+/* False: these are empty, and there is no more to write. */
 static bool
 code_advantage_sums(Coder *coder, AdvantageTotals *totals)
 {

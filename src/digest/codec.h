@@ -1,6 +1,6 @@
 /*
  * codec.h
- *		The bytes of a digest: written to the end of a buffer, and read by somebody who
+ *		The bytes of a digest: written to the end of a buffer, and read by a reader that
  *		believes none of them.
  */
 #ifndef STEPADV_DIGEST_CODEC_H

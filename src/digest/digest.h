@@ -4,7 +4,7 @@
  *		many groups together.
  *
  * A digest is made of a group (make.c) and added to others (rollup.c); what is in it
- * the functions of readers.c say.  Sums are compensated, so that the order in which
+ * the functions of readers.c return.  Sums are compensated, so that the order in which
  * digests are added makes no difference that a number shows.
  *
  * The value is its version, which parts it has, the length of each, and the parts.  Integers are
@@ -32,7 +32,7 @@ typedef struct GroupDigest
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	uint8		version;
-	uint8		parts;			/* bits: which are there; the others nobody asked for */
+	uint8		parts;			/* bits: which are present; the others were not requested */
 	char		bytes[FLEXIBLE_ARRAY_MEMBER];
 } GroupDigest;
 

@@ -3,7 +3,7 @@
  *		The forms of group_digest that go out and come in: its bytes, as hexadecimal digits
  *		or as they are.  And labelled_calls, which does neither.
  *
- * What comes in is believed where it is what we would have written of what it says.
+ * Input is accepted if writing its contents would give the same bytes.
  */
 #include "postgres.h"
 

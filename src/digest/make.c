@@ -2,7 +2,7 @@
  * make.c
  *		group_digest: the digest of one group.
  *
- * What methods say of its steps comes as an array with a row per step, in the order of
+ * Advantages of its steps come as an array with a row per step, in the order of
  * the value (by rollout_id and step_no, as all functions of a group give their rows), and
  * an entry per method.  What is measured of its rollouts elsewhere comes as an array with a
  * row per rollout, whose ids are a list of their own, in any order; those of a rollout that
@@ -12,7 +12,7 @@
  * of its rollout (OUTCOME_…), then a digit per method: 0 a negative advantage, 1 none to
  * speak of, 2 a positive one, 3 no advantage.  Two methods that disagree on a step are so
  * far apart as the difference of their advantages, each in units of its root mean square
- * in the group; what is not above a threshold there says nothing.
+ * in the group; values not above a threshold there do not count.
  */
 #include "postgres.h"
 
@@ -470,7 +470,7 @@ as_numbers(const uint32 *counts, uint32 n)
 	return numbers;
 }
 
-/* By rollout what the group itself says of a measure; NULL: nothing. */
+/* By rollout the group's own value of a measure; NULL: none. */
 static const double *
 measure_of_group(const GroupColumns *calls, const Category *measure)
 {

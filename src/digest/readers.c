@@ -1,6 +1,6 @@
 /*
  * readers.c
- *		What a digest says: digest_counts (a row), and digest_advantages, digest_histogram,
+ *		Readers of a digest: digest_counts (a row), and digest_advantages, digest_histogram,
  *		digest_quadrants, digest_differences, digest_calls, digest_call_advantages,
  *		digest_measures and digest_horizons (rows, none where there is nothing).
  *

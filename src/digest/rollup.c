@@ -3,7 +3,7 @@
  *		rollup(group_digest): digests added up.
  *
  * The state is a value of the type itself, which while it grows is an expanded object
- * around a Digest: whoever ships it, between workers or servers, has the digest so far.
+ * around a Digest: when it is sent between workers or servers, that is the digest so far.
  */
 #include "postgres.h"
 

@@ -65,7 +65,7 @@ enum
 	WEIGHTS_VISITS, WEIGHTS_POLICY
 };
 
-/* Numbers the states, and says where each step leads. */
+/* Numbers the states, and finds where each step leads. */
 static const int32 *
 find_transitions(const GroupColumns *group, const RolloutFacts *facts, const BellmanOptions *options,
 				 bool bootstrap, Identities *states)

@@ -37,7 +37,7 @@ refuse_missing_value(const GroupColumns *group, uint32 rollout, uint32 step)
 			 errhint("gae needs the critic's value at every step: rollout_agg takes it in its full form.")));
 }
 
-/* NaN where the critic said nothing, which a forgiving group may have. */
+/* NaN without a critic's value, which a lenient group may have. */
 static inline double
 critic_value(const GroupColumns *group, uint32 step)
 {

@@ -117,7 +117,7 @@ graph_advantages(const GroupColumns *group, const StateGraph *graph, const Graph
 	NormaliseOptions of_states = {options->normalisation, 0, SINGLETON_ZERO, epsilon};
 	uint32	   *visits;
 
-	/* Without a goal, rewards differ by costs only, which says nothing of steps. */
+	/* Without a goal, rewards differ by costs only, which does not rank steps. */
 	if (!graph->has_goal)
 		memset(advantage, 0, group->n_steps * sizeof(double));
 	else

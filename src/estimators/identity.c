@@ -161,7 +161,7 @@ find_single(SingleTable *table, int64 key, Identities *identities, uint32 step)
 	return recent->number - 1;
 }
 
-/* NULL where `bit` says so. */
+/* NULL where `bit` is set. */
 static void
 add_singles(const GroupColumns *group, const RolloutFacts *facts, const int64 *key, uint8 bit, SingleTable *table,
 			Identities *states)
@@ -250,7 +250,7 @@ number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Ide
 	return cut;
 }
 
-/* By state and key, which is NULL where `bit` says so. */
+/* By state and key, which is NULL where `bit` is set. */
 static void
 number_within(const GroupColumns *group, const Identities *states, const int64 *key, uint8 bit, Identities *pairs)
 {

@@ -32,7 +32,7 @@ extern void number_levels(const GroupColumns *group, const RolloutFacts *facts, 
 /*
  * The same, and the states in which the rollouts that are not at_goal ended: a
  * rollout's entry of the result is the one that its last step's next_state
- * names, or NO_IDENTITY.  A state in which nobody took a step has a first_step
+ * names, or NO_IDENTITY.  A state without steps has a first_step
  * that led to it.
  */
 extern int32 *number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, const bool *at_goal,
@@ -40,7 +40,7 @@ extern int32 *number_states_and_ends(const GroupColumns *group, const RolloutFac
 
 /*
  * The same of the states in which rollouts were cut off: a judged rollout that is
- * truncated, and of which no row says that it succeeded, which is to have ended,
+ * truncated, and of which no row has success, which is to have ended,
  * has as its entry the state that its last step's next_state names, if any judged
  * rollout took a step there; every other has NO_IDENTITY.
  */
@@ -48,7 +48,7 @@ extern int32 *number_states_and_cuts(const GroupColumns *group, const RolloutFac
 
 /*
  * By step: the state that the rollout's next step is in.  The last step of a
- * rollout leads to what `end` says of the rollout, or, if that is NULL, to none.
+ * rollout leads to the rollout's entry in `end` or, if that is NULL, to none.
  */
 extern int32 *find_next_states(const GroupColumns *group, const Identities *states, const int32 *end);
 
@@ -81,7 +81,7 @@ extern void number_extensions(const GroupColumns *group, const Identities *short
 
 /*
  * Histories: a state and the set of distinct pairs that its rollout went through before the
- * step, whatever their order.  A pair whose action is NULL enters no set.  Sets are told apart by
+ * step, whatever their order.  A pair whose action is NULL enters no set.  Sets are distinguished by
  * the sums of 64-bit hashes of what is in them.
  */
 extern void number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs,

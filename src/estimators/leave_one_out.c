@@ -1,6 +1,6 @@
 /*
  * leave_one_out.c
- *		What the other rollouts of a group say about the steps of one, and what
+ *		Estimates for the steps of one rollout by the others of its group, and what
  *		then happened to it.
  *
  * A method has seen the others only.  Of a step (s,a) of the rollout left out
@@ -14,10 +14,10 @@
  * the others, so over what it does and what befalls it the expectation of A y is that
  * of A (Q - V).
  *
- * Q - V has mean 0 over the actions of a state, so only what is said of one action
+ * Q - V has mean 0 over the actions of a state, so only an estimate for one action
  * more than of another can be right.  V is wrong by as much for all of them; that A is
  * diminished by its mean over the others' steps of the state keeps such errors, and what
- * a method says of states instead of actions, out of the slope of y on A.
+ * a method estimates for states instead of actions, out of the slope of y on A.
  */
 #include "postgres.h"
 
@@ -103,7 +103,7 @@ choose_left_out(const GroupColumns *group, const RolloutFacts *facts, uint32 mos
 		if (r < facts->n_own)
 			candidates[n++] = (Candidate) {(uint64) hash_int64_onto(group->rollout_id[r], seed), r};
 	}
-	/* By oneself there is nobody to ask. */
+	/* A single rollout has no others to be compared with. */
 	if (n_all < 2)
 		n = 0;
 	if (n > most)
@@ -176,7 +176,7 @@ value_by_others(const LeaveOneOut *out, uint32 rollout, double *value, bool *kno
 }
 
 /* ----------
- * What was said
+ * Estimates
  * ----------
  */
 

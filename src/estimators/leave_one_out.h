@@ -1,6 +1,6 @@
 /*
  * leave_one_out.h
- *		What the other rollouts of a group say about the steps of one, and what
+ *		Estimates for the steps of one rollout by the others of its group, and what
  *		then happened to it.
  */
 #ifndef STEPADV_LEAVE_ONE_OUT_H
@@ -37,25 +37,25 @@ extern void choose_left_out(const GroupColumns *group, const RolloutFacts *facts
  */
 extern void value_by_others(const LeaveOneOut *out, uint32 rollout, double *value, bool *known);
 
-/* What was said of a pair, over the others' steps of which something was. */
+/* The mean estimate of a pair, over the others' steps with one. */
 typedef struct SaidOfPair
 {
 	uint32		n;
 	double		mean;			/* 0 without any */
 } SaidOfPair;
 
-/* By pair; `advantage` is what was said, by step of the group, NaN: nothing. */
+/* By pair; `advantage` is the estimate, by step of the group, NaN: none. */
 extern SaidOfPair *measure_said(const LeaveOneOut *out, uint32 rollout, const double *advantage);
 
 /* By state, its mean over the others' steps of the state. */
 extern double *average_by_state(const LeaveOneOut *out, const SaidOfPair *said);
 
-/* How much came of what was said, over rollouts left out. */
+/* How well estimates agree with outcomes, over rollouts left out. */
 typedef struct CreditSlope
 {
 	uint32		n_rollouts;
-	Sum			products;		/* of what was said, less its mean over the state, and what happened */
-	Sum			squares;		/* of what was said */
+	Sum			products;		/* of the estimate, less its mean over the state, and the outcome */
+	Sum			squares;		/* of the estimate */
 } CreditSlope;
 
 extern void add_to_slope(const LeaveOneOut *out, uint32 rollout, const double *advantage, CreditSlope *slope);

@@ -1,6 +1,6 @@
 /*
  * levels.h
- *		Advantages where states are known at two levels: what the fine states say, backed by the coarse ones.
+ *		Advantages where states are known at two levels: estimates of the fine states, backed by the coarse ones.
  */
 #ifndef STEPADV_LEVELS_H
 #define STEPADV_LEVELS_H

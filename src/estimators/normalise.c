@@ -77,7 +77,7 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 			sets[k].sd = 0;
 		else
 			sets[k].sd = scale[k] * sqrt(sum_value(&squares[k]) / (sets[k].count - 1));
-		/* Dividing by an infinite sd would give a 0 that nobody questions; NaN is refused where it belongs to a rollout. */
+		/* Dividing by an infinite sd would silently give 0; NaN is refused where it belongs to a rollout. */
 		if (isinf(sets[k].mean))
 			sets[k].mean = NAN;
 		if (!isfinite(sets[k].sd))

@@ -3,7 +3,7 @@
  *		q_error and confidence: errors of Q and A that hold for few visits too.
  *
  * The standard error of a mean of two or three outcomes that happened to be alike is 0, and
- * of one there is none.  So what the visits of a pair say is mixed with what others say, as with
+ * of one there is none.  So the variance of a pair's visits is mixed with that of others, as with
  * scaled inverse chi-square priors of so many visits (Gelman et al., Bayesian Data Analysis,
  * 3rd edition, section 2.6):
  *
@@ -42,7 +42,7 @@
  * and 0.5 where A is 0; f is 1 here, and P the distribution function of Student with as many degrees of
  * freedom as there are rollouts, by its approximation 26.7.8 in Abramowitz and Stegun.  How far later
  * values are wrong is not in it: they are common to both.
- * Constants were chosen on the decision problems of `make credit`, which also says how well they do.
+ * Constants were chosen on the decision problems of `make credit`, which also measures how well they do.
  */
 #include "postgres.h"
 
@@ -228,7 +228,7 @@ measure_distances(const RtmcTable *table, const PairSpread *spread, const Outcom
 	return distance;
 }
 
-/* By pair: what a return that lies between bounds, and has this mean, may vary by. */
+/* By pair: the largest variance of a return between bounds with this mean. */
 static double *
 measure_scales(const RtmcTable *table, const PairSpread *spread, const double *distance, const Outcomes *outcomes)
 {

@@ -94,7 +94,7 @@ extern double sign_confidence(double advantage, double variance, const Outcomes 
 /* pair_confidence, with the variance of a target by pair. */
 extern void measure_confidence(const SignVariance *sign, double prior, RtmcTable *table);
 
-/* To whoever asks for it; else it is freed. */
+/* Returned if it is needed; else it is freed. */
 extern void give_sign_variance(const SignVariance *own, SignVariance *sign);
 
 /*

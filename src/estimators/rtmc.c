@@ -9,7 +9,7 @@
  *	V'(s)	= (N(s) V(s) + prior * p) / (N(s) + prior)
  *	A		= Q(s,a) - V'(s)
  *
- * where p is what `prior_mean` says, the group's success rate or the mean return
+ * where p is, by `prior_mean`, the group's success rate or the mean return
  * of its rollouts' first steps, or `baseline`.  With visit 'first' a
  * rollout's later occurrences of the same (s,a) do not enter the table, but
  * receive its advantage.  The standard error of Q is sd(G) / sqrt(N), ddof 1.
@@ -275,7 +275,7 @@ advantage_sd(const GroupColumns *group, const RolloutFacts *facts, const Identit
 		sum_add(&squares, pair_weight[p] * (pair_advantage[p] - mean) / scale * ((pair_advantage[p] - mean) / scale));
 	}
 	sd = scale * sqrt(sum_value(&squares) / all);
-	/* Dividing by an infinite sd would give a 0 that nobody questions. */
+	/* Dividing by an infinite sd would silently give 0. */
 	if (!isfinite(sd))
 		float_overflow_error();
 	pfree(weight);
@@ -408,7 +408,7 @@ hides_infinity(const GroupColumns *group, const RtmcTable *table)
 	} while (0)
 
 /*
- * What nobody reads is left out, but not that it is out of range: whether a query
+ * Unread columns are left out, but not their range check: whether a query
  * fails shall not depend on which columns it asks for.
  */
 void

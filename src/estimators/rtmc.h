@@ -51,7 +51,7 @@ errors_are_asked(const EstimateColumn *columns)
 	return columns[7].number != NULL || columns[8].number != NULL;
 }
 
-/* Where states have levels (levels.h), what is said of a pair of a fine state and an action. */
+/* Where states have levels (levels.h), the estimates of a pair of a fine state and an action. */
 typedef struct FineAnswers
 {
 	Identities	pairs;
@@ -63,14 +63,14 @@ typedef struct FineAnswers
 
 typedef struct RtmcTable
 {
-	const FineAnswers *fine;	/* in the place of what is said of pairs; or NULL */
+	const FineAnswers *fine;	/* replace those of pairs; or NULL */
 	double	   *returns;		/* G_t by step */
 	Identities	states;
 	Identities	pairs;
 	uint32	   *pair_visits;	/* how many, whatever each counts */
 	double	   *pair_weight;	/* N(s,a): what they count together */
 	double	   *pair_q;			/* Q(s,a) */
-	double	   *pair_stderr;	/* of Q; NaN below two visits; or NULL: nobody wants it, and it is in range as are the returns */
+	double	   *pair_stderr;	/* of Q; NaN below two visits; or NULL: not needed, and in range as are the returns */
 	uint32	   *state_visits;
 	double	   *state_v;		/* V'(s) */
 	double	   *pair_advantage; /* Q - V', divided by their sd if asked for */
@@ -107,7 +107,7 @@ extern void rtmc_table_measure(const GroupColumns *group, const double *target, 
 extern double target_scale(const GroupColumns *group, const double *target, double prior, double prior_mean,
 						   const RtmcTable *table);
 
-/* An action that is worth what its state is has no advantage, whatever rounding says. */
+/* An action that is worth what its state is has no advantage, despite rounding. */
 extern void flatten_ties(double *advantage, uint32 n, double scale);
 
 extern void rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns);

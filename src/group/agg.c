@@ -43,7 +43,7 @@ add_row(FunctionCallInfo fcinfo, bool forgiving)
 	StepRow		row;
 	double		rewards[MAX_REWARDS];
 
-	/* Nobody but an aggregate can pass a state: it is of type internal. */
+	/* Only an aggregate can pass a state: it is of type internal. */
 	builder = PG_ARGISNULL(0) ? NULL : (GroupBuilder *) PG_GETARG_POINTER(0);
 	if (likely(read_step_row(fcinfo->args + 1, PG_NARGS() - 1, forgiving, rewards, &row)))
 	{

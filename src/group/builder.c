@@ -38,7 +38,7 @@ group_builder_forgive(GroupBuilder *builder)
 	builder->forgiving = true;
 }
 
-/* What the steps alone will come to, so that nobody collects gigabytes in vain. */
+/* The size of the steps alone, so that gigabytes are not collected in vain. */
 static void
 refuse_oversize(const GroupBuilder *builder)
 {
@@ -188,7 +188,7 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 	builder->given |= ~row->nulls;
 }
 
-/* Once rollouts have taken turns it says nothing that they do it again.  False: it is another row, and nothing was done. */
+/* Once rollouts have alternated, doing so again adds nothing.  False: it is another row, and nothing was done. */
 static inline bool
 add_in_turn(GroupBuilder *builder, const StepRow *row)
 {

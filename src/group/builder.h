@@ -27,11 +27,11 @@ extern void group_builder_add_builder(GroupBuilder *builder, const GroupBuilder 
 extern void group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value);
 extern void group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group);
 
-/* A value as it would have been made of the rows of one whose columns were changed: without what nobody reads. */
+/* The value of the rows of one whose columns were changed: without columns that are not read. */
 extern RolloutGroup *group_rebuilt(const GroupColumns *group);
 
 /*
- * Single rollouts of an open group, under an id that may be another; what is said of the
+ * Single rollouts of an open group, under an id that may differ; the properties of the
  * group as a whole is taken over first.
  */
 extern void group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group);

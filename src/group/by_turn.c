@@ -4,7 +4,7 @@
  *		of one response of the model are one step.
  *
  * by_turn itself sets the value's unit and no more, so that nothing is lost and
- * groups can still be merged; whoever opens the value by its unit sees turns.
+ * groups can still be merged; code that opens the value by its unit sees turns.
  *
  * All calls of a rollout with the same turn are one, wherever they stand, and
  * its place is that of its first call; a call without a turn is one of its own.

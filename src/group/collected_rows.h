@@ -38,7 +38,7 @@ struct GroupBuilder
 	uint8		parts;			/* PART_… that some row has */
 	uint8		lacking;		/* NULL_…: what some step lacks, */
 	uint8		given;			/* and what some step has */
-	uint16		has;			/* HAS_… of the value, but for what these say */
+	uint16		has;			/* HAS_… of the value, except for these */
 	uint8		n_rewards;		/* components, 0 as long as no row gave any */
 	GroupUnit	unit;
 	bool		forgiving;
@@ -123,7 +123,7 @@ begin_walk(const GroupBuilder *builder)
 	return walk;
 }
 
-/* `row` must still hold the row before.  Plain: all rows are, of which then only what they have is told. */
+/* `row` must still hold the row before.  Plain: all rows are, and only their columns are added. */
 static pg_attribute_always_inline bool
 next_row_of_kind(RowWalk *walk, StepRow *row, bool plain)
 {

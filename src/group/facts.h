@@ -21,7 +21,7 @@ extern void find_rollout_facts(const GroupColumns *group, RolloutFacts *facts);
 /* For a method that reads columns where rollouts may have these defects: they are not judged. */
 extern void leave_out_defects(const GroupColumns *group, uint8 defects, RolloutFacts *facts);
 
-/* Finite input can still overflow: say so rather than hand out infinity. */
+/* Finite input can still overflow: an error, rather than infinity. */
 extern _Noreturn void refuse_overflow(const GroupColumns *group, uint32 rollout, uint32 step);
 
 /* A rollout's own word, else whether its return exceeds success_above. */

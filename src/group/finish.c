@@ -62,7 +62,7 @@ fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 	}
 }
 
-/* What any row may say of its rollout. */
+/* The columns of the rollout that any row may have. */
 static void
 fill_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
 {

@@ -157,7 +157,7 @@ set_first_steps(GroupColumns *group, int sqlerrcode)
 	group->first_step = first_step;
 }
 
-/* Columns that are told of by a flag. */
+/* Columns whose presence is a flag. */
 static const struct
 {
 	uint8		flag;
@@ -240,7 +240,7 @@ group_open(const RolloutGroup *datum, GroupColumns *group)
 	group_open_input(datum, group, ERRCODE_DATA_CORRUPTED);
 }
 
-/* The oldest version that can say it. */
+/* The oldest version that can represent it. */
 static uint8
 version_of_shape(const GroupShape *shape)
 {

@@ -11,7 +11,7 @@
  * next_state, turn or coarse_state is a bit in `nulls`; a missing policy_step is NO_POLICY_STEP.
  *
  * What is stored are calls, one a row.  What an estimator calls a step is a call
- * or a turn of several, as the value's unit says: see group_open_by_unit.
+ * or a turn of several, by the value's unit: see group_open_by_unit.
  */
 #ifndef STEPADV_GROUP_GROUP_H
 #define STEPADV_GROUP_GROUP_H
@@ -41,7 +41,7 @@
 
 /*
  * Binary format; group_open() must go on reading every version ever written.  A
- * value is written as the oldest version that can say it.
+ * value is written as the oldest version that can represent it.
  */
 #define GROUP_VERSION		3
 
@@ -67,8 +67,8 @@ extern const char *const group_unit_plurals[];
 #define FLAG_LOGP			0x80
 
 /*
- * The varlena.  Header, then the columns, widest first, each exactly as long as
- * its count says (see GROUP_COLUMN_LIST); all little-endian on every machine.
+ * The varlena.  Header, then the columns, widest first, each with exactly as many
+ * entries as its count (see GROUP_COLUMN_LIST); all little-endian on every machine.
  */
 typedef struct RolloutGroup
 {
@@ -136,7 +136,7 @@ typedef struct GroupColumns
 	uint64		n_outcome_rewards;
 } GroupColumns;
 
-/* What a header says; of nothing but its own bytes can be known whether it is right. */
+/* The contents of a header; only its own bytes can be checked. */
 extern GroupShape group_shape(const RolloutGroup *datum);
 
 /*

@@ -55,7 +55,7 @@ typedef struct Histories
 /* The state before anything was done; stored data depend on it. */
 #define ROOT_STATE INT64CONST(0)
 
-/* What an action adds to a history; a NULL one is told apart by where it stands. */
+/* What an action adds to a history; a NULL one is distinguished by its position. */
 static int64
 action_identity(const GroupColumns *group, uint32 rollout, uint32 step)
 {
@@ -233,7 +233,7 @@ stepadv_history_states(PG_FUNCTION_ARGS)
 		write_history(&group, parameters[0].choice, &histories);
 	set_states(&copy, turn_of_call, &histories);
 	group_seal(result);
-	/* What is NULL now, or not any more, is told as whoever folds such rows would tell it. */
+	/* Flags of columns that became NULL, or are not any more, are set as folding such rows would. */
 	if (calls.nulls != NULL)
 	{
 		group_open(result, &copy);

@@ -13,7 +13,7 @@ PG_FUNCTION_INFO_V1(stepadv_group_union);
 
 const char *const group_unit_plurals[] = {"steps", "turns", "turns whose actions are sets"};
 
-/* What is said of another group as a whole becomes true of this one. */
+/* Properties of another group as a whole are added to this one. */
 static void
 merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgiving)
 {
@@ -91,7 +91,7 @@ add_rollout_row(GroupBuilder *builder, const GroupColumns *group, uint32 rollout
 static inline void
 take_wide_step(const GroupColumns *group, uint32 step, StepRow *row)
 {
-	/* What is under a null bit nobody reads, and is not handed on. */
+	/* Values under a null bit are not read, and not copied. */
 	row->next_state = group->next_state && (row->nulls & NULL_NEXT_STATE) == 0 ? group->next_state[step] : 0;
 	row->value = group->value ? group->value[step] : NAN;
 	row->turn_reward = group->turn_reward ? group->turn_reward[step] : NAN;

@@ -17,7 +17,7 @@ typedef struct RolloutPlace
 	uint64		next_step;		/* and behind these of its steps */
 	uint32		follower;		/* whose turn it was after this one's, the last time */
 	int32		last_step_no;	/* so far */
-	uint8		success;		/* what its rows say together */
+	uint8		success;		/* of all its rows */
 	bool		in_order;		/* its steps came so, each once */
 } RolloutPlace;
 

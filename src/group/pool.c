@@ -278,7 +278,7 @@ unite_apart(const GroupColumns *groups, uint32 n_groups)
 		n_steps += groups[g].n_steps;
 		forgiving |= groups[g].forgiving;
 	}
-	/* The limits of a value, which are for others to tell of. */
+	/* The limits of a value; the caller reports them. */
 	if (n_rollouts == 0 || n_rollouts > MaxAllocSize / sizeof(int64) || n_steps > MaxAllocSize / sizeof(int64))
 		return NULL;
 	scratch = AllocSetContextCreate(CurrentMemoryContext, "stepadv union", ALLOCSET_DEFAULT_SIZES);
@@ -331,7 +331,7 @@ policy_step_is_known(const GroupColumns *pooled, uint32 rollout)
 	return pooled->policy_step != NULL && pooled->policy_step[rollout] != NO_POLICY_STEP;
 }
 
-/* Of a policy step, how far it lies before the newest; differences of bigints may not fit one. */
+/* How far a policy step is before the newest one; differences of bigints may not fit one. */
 static inline double
 age_of(int64 policy_step, int64 newest)
 {

@@ -10,7 +10,7 @@
 
 /*
  * The rollouts of `group`, as they are and in their order, and after them those of
- * `history` that are not among them.  Both are as their units say.  The result has
+ * `history` that are not among them.  Both have their units.  The result has
  * no reward components, and is forgiving if `group` is.
  */
 extern void pool_groups(const GroupColumns *group, const GroupColumns *history, GroupColumns *pooled);

@@ -1,6 +1,6 @@
 /*
  * repeated_rows.h
- *		Rows that say again what can be said once: steps, and of a rollout its outcome
+ *		Repeated rows, of what may occur once: steps, and of a rollout its outcome
  *		and its policy_step.
  */
 #ifndef STEPADV_GROUP_REPEATED_ROWS_H

@@ -167,7 +167,7 @@ fold_drawn(const GroupColumns *group, const Drawn *drawn, uint32 k)
 	return group_builder_finish(builder);
 }
 
-/* k of the shortest: so nobody draws for minutes what cannot be a value. */
+/* k of the shortest: refuses before minutes are spent on what cannot be a value. */
 static void
 refuse_oversize(const GroupColumns *group, uint32 k)
 {

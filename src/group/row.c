@@ -116,7 +116,7 @@ read_wide_part(const NullableDatum *args, Reading *reading, StepRow *row)
 	row->value = number_argument(&args[ROW_VALUE], reading, row, "value", 0);
 	row->turn_reward = number_argument(&args[ROW_TURN_REWARD], reading, row, "turn_reward", DEFECT_TURN_REWARD);
 	row->cost = number_argument(&args[ROW_COST], reading, row, "cost", DEFECT_COST);
-	/* What a cost must be is otherwise for those to say who ask for distances. */
+	/* Other requirements on a cost are checked where distances are computed. */
 	if (reading->forgiving && row->cost <= 0)
 		row->cost = bad_number(reading, row, "cost", row->cost, DEFECT_COST);
 }
@@ -179,7 +179,7 @@ begin_extra_part(StepRow *row)
 	row->policy_step = NO_POLICY_STEP;
 }
 
-/* What a row, that of the rollout or of any of its steps, says of the rollout. */
+/* The columns of the rollout, from its own row or any of its steps. */
 static void
 read_rollout_part(const NullableDatum *args, StepRow *row)
 {

@@ -23,7 +23,7 @@ typedef enum Truncation
 	TRUNCATION_TRUE = 2
 } Truncation;
 
-/* The policy_step of a rollout of which none is known; whoever gives the least bigint says as much. */
+/* The policy_step of a rollout without a known one; the least bigint as a policy_step means the same. */
 #define NO_POLICY_STEP		PG_INT64_MIN
 
 /* Bits of StepRow.nulls and of a group's nulls column. */
@@ -69,7 +69,7 @@ typedef struct StepRow
 	int32		step_no;
 	uint8		nulls;			/* NULL_… */
 	uint8		success;		/* Success */
-	bool		is_rollout;		/* stands for the rollout, is no step */
+	bool		is_rollout;		/* belongs to the rollout, is no step */
 	uint8		parts;			/* PART_…; with neither, a row ends here */
 	int64		next_state;
 	double		value;

@@ -5,9 +5,9 @@
  * An aggregate over a large table holds the rows of all groups at once, and
  * what it costs is memory.  Rows mostly follow one another, in the same rollout
  * with the next step_no and the next step_id, and few have a reward, so a row is
- * a tag byte and what the tag cannot say of it relative to the row before:
- * usually state and action.  Turns, defects, rewards, and what a row says of its
- * rollout, which few groups have, take a byte more and what that says, as do coarse states and
+ * a tag byte and what the tag does not encode relative to the row before:
+ * usually state and action.  Turns, defects, rewards, and columns of its
+ * rollout, which few groups have, take a byte more and their values, as do coarse states and
  * log-probabilities.  Never stored, never sent: native byte
  * order.
  */
@@ -57,7 +57,7 @@ encoded_size_limit(const StepRow *row)
 #define PUT(bytes, x) (memcpy(bytes, &(x), sizeof(x)), (bytes) += sizeof(x))
 #define GET(bytes, x) (memcpy(&(x), bytes, sizeof(x)), (bytes) += sizeof(x))
 
-/* Turn, defects, rewards, and what is said of the rollout; the rows between may have none. */
+/* Turn, defects, rewards, and columns of the rollout; the rows between may have none. */
 static inline char *
 encode_extra(char *bytes, const StepRow *row, const StepRow *previous)
 {
@@ -149,7 +149,7 @@ decode_policy(const char *bytes, StepRow *row)
 	return bytes;
 }
 
-/* What the tag alone says of `row`, which follows `previous`. */
+/* What the tag alone encodes of `row`, which follows `previous`. */
 static inline uint8
 tag_of(const StepRow *row, const StepRow *previous)
 {
@@ -168,7 +168,7 @@ tag_of(const StepRow *row, const StepRow *previous)
 	return tag;
 }
 
-/* What the tag does not say. */
+/* What the tag does not encode. */
 static inline char *
 put_beside_tag(char *bytes, uint8 tag, const StepRow *row)
 {

@@ -2,7 +2,7 @@
  * row_memory.h
  *		Memory of the rows of many groups that are built at the same time.
  *
- * What one group after the other takes of it lies side by side, as it was taken, without
+ * What groups take of it, one after the other, is contiguous, in the order of requests, without
  * what an allocator puts between or rounds up to: the last piece that was taken can be made
  * longer or shorter.  Nothing is ever given back but all of it, by its context.
  */
@@ -18,7 +18,7 @@ typedef struct RowMemory
 	Size		largest;		/* that a block may be */
 } RowMemory;
 
-/* So much at most is taken of the context at once, and lies about before it is used. */
+/* The most that is taken from the context at once, before it is used. */
 extern void begin_row_memory(RowMemory *memory, MemoryContext context, Size largest);
 
 /* Another block, with so much room. */

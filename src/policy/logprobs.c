@@ -92,7 +92,7 @@ refuse_length(const char *name, int n, const LogProbs *other)
 				 errmsg("%s has %d elements, %s has %d", name, n, other->name, other->n)));
 }
 
-/* Whether the arrays are such that the tokens of all of them can be told apart. */
+/* Whether the tokens of all arrays can be distinguished. */
 static bool
 arrays_match(FunctionCallInfo fcinfo)
 {
@@ -166,7 +166,7 @@ refuse_non_finite(const LogProbs *logp, int token)
 						token + 1, logp->name, isnan(x) ? "NaN" : "infinite")));
 }
 
-/* Their sum was not finite: say which token it was. */
+/* Their sum was not finite: report the token. */
 static void
 refuse_block(const LogRatios *ratios, int first, int end)
 {
@@ -215,7 +215,7 @@ log_ratios_next(LogRatios *ratios)
 	else if (a->real && b->real)
 		for (int i = first; i < end; i++)
 		{
-			/* No branch on the mask, which nobody could predict. */
+			/* No branch on the mask: it could not be predicted. */
 			*to = (double) a->real[i] - b->real[i];
 			to += mask[i];
 		}

@@ -35,7 +35,7 @@ typedef struct LogRatios
 	const bool *mask;			/* NULL: every token counts */
 	int			next;			/* token to go on with */
 	int64		n_tokens;		/* in the blocks so far */
-	bool		forgiving;		/* what would be an error is told by */
+	bool		forgiving;		/* instead of an error, the result is */
 	bool		refused;
 
 	/* The present block: logp_new - logp_old of tokens where mask is true. */

@@ -120,7 +120,7 @@ stepadv_approximate_kl(PG_FUNCTION_ARGS)
 }
 
 /*
- * All three of rows that nobody vouches for, with KL by k3: (step_ratio, sequence_ratio,
+ * All three for unchecked rows, with KL by k3: (step_ratio, sequence_ratio,
  * approximate_kl), or NULL for what is an error or has a NULL array.
  */
 Datum

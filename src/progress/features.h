@@ -2,7 +2,7 @@
  * features.h
  *		The feature vector of a step: real[], one dimension, finite; or, where most
  *		of it is zeros, integer[] of the indices of the others, counted from 1, and
- *		real[] of what stands there.
+ *		real[] of the values.
  */
 #ifndef STEPADV_FEATURES_H
 #define STEPADV_FEATURES_H

@@ -1,6 +1,6 @@
 /*
  * fused_reward.c
- *		What stands around an estimator of progress: the fused reward of SPA's
+ *		Functions around an estimator of progress: the fused reward of SPA's
  *		equation, and the split by group.
  */
 #include "postgres.h"

@@ -140,7 +140,7 @@ stepadv_hash_features_sparse(PG_FUNCTION_ARGS)
 	Datum		values[2];
 	bool		nulls[2] = {false};
 
-	/* Sorted by place, whatever the sign: which stands in the lowest bit. */
+	/* Sorted by place regardless of the sign, which is the lowest bit. */
 	for (int64 i = 0; i < hashes.n; i++)
 		signed_places[i] = ((int64) place_of_hash(hashes.hash[i], hashes.dim) << 1) | (sign_of_hash(hashes.hash[i]) > 0 ? 1 : 0);
 	sort_hashes(signed_places, hashes.n);

@@ -125,8 +125,8 @@ stepadv_progress_predict(PG_FUNCTION_ARGS)
 }
 
 /*
- * The same for rows that nobody vouches for: NaN where that is an error, NULL for NULL features.  Without
- * a model the error says by which name, the third argument, none was found.
+ * The same for unchecked rows: NaN where that is an error, NULL for NULL features.  Without
+ * a model, the error has the name that was not found, the third argument.
  */
 Datum
 stepadv_progress_predict_or_nan(PG_FUNCTION_ARGS)

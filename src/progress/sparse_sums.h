@@ -2,7 +2,7 @@
  * sparse_sums.h
  *		Sums of sparse feature vectors by owner: only the indices that occur.
  *
- * Owners are numbered from 0 on by whoever uses this.
+ * The caller numbers owners from 0.
  */
 #ifndef STEPADV_SPARSE_SUMS_H
 #define STEPADV_SPARSE_SUMS_H
@@ -60,7 +60,7 @@ extern void sparse_sums_init(SparseSums *sums, MemoryContext context);
 /* Features of an owner that is not known yet: addend n_addends - 1. */
 extern void sparse_sums_add(SparseSums *sums, const SparseFeatures *features);
 
-/* The same of up to n entries, which the caller writes to place and weight and then tells of. */
+/* The same of up to n entries, which the caller writes to place and weight and then reports. */
 extern void sparse_sums_make_room(SparseSums *sums, uint32 n, int32 **place, double **weight);
 extern void sparse_sums_added(SparseSums *sums, uint32 n);
 

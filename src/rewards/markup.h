@@ -2,7 +2,7 @@
  * markup.h
  *		Fields marked by XML-like tags in the messages of a rollout.
  *
- * The field `tag` of a text is what stands between its first <tag> that is
+ * The field `tag` of a text is the text between its first <tag> that is
  * closed and the first </tag> after it, stripped of white space.  This is no
  * XML: tags do not nest, have no attributes, and what is malformed is simply
  * not a field.  Every search is linear in the text.

@@ -114,7 +114,7 @@ ends_with(Span span, const char *suffix)
  */
 
 /*
- * As they were written, to be lower-cased by who compares: what stands around a
+ * As they were written, to be lower-cased by the comparison: the text around a
  * word matters to its last letter.  NULLs among the accepted answers accept nothing.
  */
 static Span *
@@ -229,7 +229,7 @@ stepadv_reward_tool_execution(PG_FUNCTION_ARGS)
 /*
  * reward_answer_in_results(messages, replies, answers, tool_tag, result_tag, weight)
  *
- * weight if an accepted answer stands in the first result that a tool gave.
+ * weight if an accepted answer occurs in the first result of a tool.
  */
 Datum
 stepadv_reward_answer_in_results(PG_FUNCTION_ARGS)
@@ -358,7 +358,7 @@ typedef struct FieldsFound
 {
 	int			present;		/* of which any tag is there */
 	bool		any_parsed;
-	bool		all_on_lines;	/* the content of those parsed stands on lines of its own */
+	bool		all_on_lines;	/* the content of those parsed is on lines of its own */
 	bool		all_tight;		/* and of none, however often, has white space at its ends */
 } FieldsFound;
 

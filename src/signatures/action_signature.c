@@ -29,7 +29,7 @@ PG_FUNCTION_INFO_V1(stepadv_builtin_vocabulary);
 /* In the order of ContentHash. */
 static const char *const content_hashes[] = {"md5", "xxh3", "none", NULL};
 
-/* What ok says of the call. */
+/* The result of the call by ok. */
 static CallResult
 result_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -84,7 +84,7 @@ stepadv_action_category(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(category_name(strongest_category(&effects))));
 }
 
-/* A column of an effect; NULL if it has nothing to say. */
+/* A column of an effect; NULL if it has none. */
 static Datum
 text_or_null(StringInfo text, bool *isnull)
 {

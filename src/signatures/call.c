@@ -2,9 +2,9 @@
  * call.c
  *		What a tool call does: the list of its effects.
  *
- * The vocabulary says what the tool means; which argument is the path, which
+ * The vocabulary has the meaning of the tool; which argument is the path, which
  * the text, is found by the usual names of arguments or by those of the user's
- * entry.  A tool that nobody knows is `other`, with its name.
+ * entry.  An unknown tool is `other`, with its name.
  */
 #include "postgres.h"
 
@@ -186,7 +186,7 @@ classify_patch_tool(const Arguments *arguments, const UserEntry *entry, Span pat
 		effect_set_target(effects->newest, path, true);
 }
 
-/* Code for an interpreter: told apart by what it is. */
+/* Code for an interpreter: identified by its text. */
 static void
 classify_code(Span command, Effects *effects)
 {

@@ -3,7 +3,7 @@
  *		What a call does to one file: what a signature is printed from.  A call
  *		has a list of them, in order.
  *
- * Knows nobody: patch.h, shell/script.h and call.h, which say what makes an effect,
+ * Includes none of patch.h, shell/script.h and call.h, which define what makes an effect,
  * build on it, and each on those before.
  *
  * The kernels over this header (effects.c, call_arguments.c, vocabulary.c, call.c, script.c,
@@ -54,15 +54,15 @@ typedef struct Effect
 	int64		first;			/* 1-based */
 	int64		last;			/* 0 = to the end */
 	int64		tail;			/* or only that many lines at the end; 0 = not counted from there */
-	bool		window;			/* a view whose lines nobody knows: no scope at all */
-	Span		verb;			/* of a fileop, install or execute: which one; data NULL = nothing to say */
+	bool		window;			/* a view of unknown lines: no scope at all */
+	Span		verb;			/* of a fileop, install or execute: which one; data NULL = none */
 	Span		target;			/* of EFFECT_OTHER: the tool's name */
 	bool		is_path;		/* the target names a file or directory */
 	Span		directory;		/* that a relative target starts from */
 	bool		hashed;			/* of a modify or execute: its content is known */
 	Span		old_text;
 	Span		new_text;
-	bool		ends_otherwise; /* that the call succeeded does not say that this did */
+	bool		ends_otherwise; /* it may have failed although the call succeeded */
 	bool		ends_earlier;	/* nor that it failed that this failed: another came after it */
 	/* While a script is read: */
 	bool		writes;			/* it takes what a command prints: >, tee */
@@ -79,7 +79,7 @@ typedef struct Effects
 	bool		succeeded;		/* the call is known to */
 	int			n_added;		/* in all: so that one knows whose texts must live on */
 	bool		has_idle;
-	Effect		idle;			/* what stands for a call that does nothing */
+	Effect		idle;			/* represents a call that does nothing */
 	Effect		spare;			/* takes what has no room */
 	Effect	   *newest;			/* the one that was added last, there or here */
 } Effects;

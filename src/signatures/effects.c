@@ -146,7 +146,7 @@ substituted(Span text, Span variable, Span word)
 /*
  * The effects from `start` on are done for each of the words: those whose
  * target has the variable once for each, the others once.  Only the last time
- * says how a loop ends.
+ * decides how a loop ends.
  */
 void
 effects_spread(Effects *effects, int start, Span variable, const Span *words, int n_words)

@@ -38,7 +38,7 @@ char_at(Span text, int i)
 }
 
 /*
- * A picture of text at a place: 9 stands for a digit, anything else for
+ * A pattern of text at a position: 9 matches a digit, anything else matches
  * itself; the length if it is there, else 0.
  */
 static int
@@ -229,7 +229,7 @@ normalize_text(StringInfo out, Span text, const ObservationOptions *options)
 	bool		in_word = false;	/* the character before belongs to a word */
 	bool		in_path = false;	/* … or to a path */
 	bool		blank = false;	/* white space waits to be printed */
-	int			looked = 0;		/* where it was last asked whether somebody cancelled */
+	int			looked = 0;		/* position of the last check for interrupts */
 
 	while (root.length > 1 && root.data[root.length - 1] == '/')
 		root.length--;

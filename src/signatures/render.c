@@ -107,7 +107,7 @@ is_rooted(Span path)
 
 /*
  * The target as it is: of a path without detours, relative to the root if it
- * lies there, and nothing for the root itself.
+ * is there, and nothing for the root itself.
  */
 void
 render_target(StringInfo out, const Effect *effect, const SignatureOptions *options)
@@ -182,7 +182,7 @@ append_literal(StringInfo out, const char *literal)
 	appendBinaryStringInfo(out, literal, (int) strlen(literal));
 }
 
-/* What the call's result says of one of its effects. */
+/* The result of one of the call's effects. */
 CallResult
 effect_result(const Effect *effect, CallResult call)
 {
@@ -230,7 +230,7 @@ append_lines(StringInfo out, const Effect *effect)
 		appendStringInfoChar(out, ']');
 		return;
 	}
-	/* From the first line to the end is the whole file, however it was said. */
+	/* From the first line to the end is the whole file, in every notation. */
 	if (!effect->partial || (effect->first <= 1 && effect->last == 0))
 	{
 		append_literal(out, ":full");

@@ -25,7 +25,7 @@ typedef struct Row
 	int		   *stamp;			/* the row that wrote it */
 } Row;
 
-/* Characters between two looks whether somebody cancelled. */
+/* Characters between two checks for interrupts. */
 #define STRETCH 16384
 
 static inline void

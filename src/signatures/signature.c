@@ -1,6 +1,6 @@
 /*
  * signature.c
- *		The other direction of render.c: what a call's signature says.
+ *		The other direction of render.c: parsing a call's signature.
  *
  * Any text may come here, since users keep signatures in columns of their own:
  * what is not of the grammar counts as a flag of its own name.

@@ -175,7 +175,7 @@ add_buckets(Record *record)
 	return true;
 }
 
-/* The state of the rows so far, of flags and views as this row says. */
+/* The state of the rows so far, with this row's flags and views. */
 static Record *
 record_of_row(FunctionCallInfo fcinfo)
 {

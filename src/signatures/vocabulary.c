@@ -5,7 +5,7 @@
  * The same rows are shown by the table stepadv.tool_vocabulary, which the
  * install script fills from here.  A tool is looked up with the value of its
  * subcommand first, then without; of several scaffolds with a tool of one name
- * the meaning must be the same, since a call does not say where it comes from.
+ * the meaning must be the same, since a call does not name its scaffold.
  */
 #include "postgres.h"
 

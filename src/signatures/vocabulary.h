@@ -14,7 +14,7 @@ typedef enum ToolMeaning
 	TOOL_LINE,					/* its command is a line that starts with the tool's name */
 	TOOL_VIEW,
 	TOOL_OPEN,					/* shows a window around a line */
-	TOOL_SCROLL,				/* shows lines that nobody knows */
+	TOOL_SCROLL,				/* shows unknown lines */
 	TOOL_SEARCH,
 	TOOL_REPLACE,
 	TOOL_INSERT,

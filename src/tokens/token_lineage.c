@@ -5,7 +5,7 @@
  * Each step's prompt || response goes into one trie of the group as it comes, in any
  * order, from where it and the one that came before it part; the step keeps the node in which it ends.  What a step has in common with
  * the one before it is then the depth of the last node that both came through, and
- * what nobody had before is on the way up to the first node that somebody came through.
+ * new tokens are on the path up to the first node that an earlier rollout came through.
  */
 #include "postgres.h"
 
@@ -275,7 +275,7 @@ has_defect(const Lineage *lineage, uint32 first, uint32 end)
 	return false;
 }
 
-/* The tokens on the way up from a node to where the rollout was already; those of nobody before are new to the group. */
+/* Tokens on the path up from a node to where the rollout was already; those without an earlier rollout are new. */
 static int32
 mark_path(const Lineage *lineage, uint32 *marks, uint32 mark, uint32 node, int64 *n_unique)
 {

@@ -57,7 +57,7 @@ add_node(TokenTrie *trie, uint32 parent, uint64 start, uint32 depth)
 	return trie->n_nodes++;
 }
 
-/* The entry for the child of a node; what is new has the node TRIE_ROOT, which is nobody's child. */
+/* The entry for the child of a node; a new entry has the node TRIE_ROOT, which is never a child. */
 static IdEntry *
 child_entry(TokenTrie *trie, uint32 node, int32 token)
 {
@@ -89,7 +89,7 @@ common_prefix(const int32 *one, const int32 *other, uint32 n)
 	return i;
 }
 
-/* Make a node of where an insertion stands: of the end of what it passed of the edge. */
+/* Make a node at the position of an insertion: at the end of what it passed of the edge. */
 static uint32
 trie_end(TokenTrie *trie, TriePlace *place)
 {

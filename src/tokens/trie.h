@@ -2,7 +2,7 @@
  * trie.h
  *		A trie of token sequences: what several prompts and responses share, exactly.
  *
- * A node stands for the whole edge that leads to it, so that there are no more
+ * A node represents the whole edge that leads to it, so that there are no more
  * than two for every sequence, however long these are; a sequence ends in a node.
  * To insert a sequence costs its tokens: those that it has in common with the one
  * before, as a step has nearly all of them, no more than comparing them.  How many tokens there are in all nodes
@@ -39,7 +39,7 @@ typedef struct TokenTrie
 	uint32		last_node;		/* in which it ends */
 } TokenTrie;
 
-/* Where an insertion stands: so many tokens of the edge before the end of a node. */
+/* Position of an insertion: so many tokens of the edge before the end of a node. */
 typedef struct TriePlace
 {
 	uint32		node;

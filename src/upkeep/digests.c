@@ -8,7 +8,7 @@
  *
  * A method that does not know what to do with a group must not keep anybody from
  * writing it: such a group gets a row with its key and no digest, for which the views
- * make it when they are read, and say what there is to say.  Which of many it is, is found
+ * make it when they are read, and report its errors.  Which of many it is, is found
  * by halves.  So does a group to which a statement adds rollouts without steps: who
  * inserts a rollout and then its steps changes the group twice.
  */

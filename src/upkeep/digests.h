@@ -14,10 +14,10 @@ extern void kept_execute_set(Kept *kept, KeptStatement statement, SPITupleTable 
 /* Of these groups, whose values are kept.  await_steps: which of them have rollouts whose steps are about to come. */
 extern void keep_digests(Kept *kept, SPITupleTable *groups, const bool *await_steps, LongWork *work);
 
-/* Of all groups, about so many. is_asked: says how far it is. */
+/* Of all groups, about so many. is_asked: reports progress. */
 extern void keep_all_digests(Kept *kept, bool is_asked, uint64 n_groups);
 
-/* Of the groups whose digests were left to readers; how many. Nobody else changes kept groups meanwhile. */
+/* Groups whose digests were left to readers; returns how many. No other session may change kept groups. */
 extern uint64 keep_digests_left(Kept *kept);
 
 /* A group's value is kept: half of the work with it, if there is more than that. */

@@ -44,7 +44,7 @@ set_enabled(Relation triggers, HeapTuple found, char fires)
 	CacheInvalidateRelcacheByRelid(trigger->tgrelid);
 }
 
-/* enable_trigger(trigger oid, fires "char"): a trigger that maintain made, as pg_trigger.tgenabled says it. */
+/* enable_trigger(trigger oid, fires "char"): a trigger that maintain made, as in pg_trigger.tgenabled. */
 Datum
 stepadv_enable_trigger(PG_FUNCTION_ARGS)
 {

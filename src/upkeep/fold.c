@@ -2,7 +2,7 @@
  * fold.c
  *		Folding kept groups again.
  *
- * Whoever changes a group locks its row first and folds it then, in a snapshot
+ * A session that changes a group locks its row first and then folds it, in a snapshot
  * that has what the one before committed.
  */
 #include "postgres.h"
@@ -50,7 +50,7 @@ awaits_steps(HeapTuple row, TupleDesc desc)
 	return now.n_rollouts > before.n_rollouts && now.n_steps == before.n_steps;
 }
 
-/* Fold one; whether it awaits_steps, where that can be told and used. */
+/* Fold one; whether it awaits_steps, where that is known and used. */
 static bool
 fold_one(Kept *kept, SPITupleTable *groups, uint64 group, bool has_grown)
 {

@@ -10,17 +10,17 @@
 
 /*
  * These groups, which are in the order of their keys, and their digests.
- * have_grown: rows were added to them, nothing else.  work, unless NULL, says how far
+ * have_grown: rows were added to them, nothing else.  work, unless NULL, reports how far
  * it is.
  */
 extern void fold_these(Kept *kept, SPITupleTable *groups, bool have_grown, LongWork *work);
 
-/* All of them; how many. is_asked: somebody waits for just that. */
+/* All of them; returns how many. is_asked: by refresh(full). */
 extern uint64 fold_all(Kept *kept, bool is_asked);
 
 /*
- * Those that wait; how many there were.  is_asked: nobody else changes kept
- * groups meanwhile, so all may be folded where that is cheaper, and it is said how
+ * Those that wait; how many there were.  is_asked: no other session changes kept
+ * groups meanwhile, so all may be folded where that is cheaper, and progress reports how
  * far it is.
  */
 extern uint64 fold_waiting(Kept *kept, bool is_asked);

@@ -6,7 +6,7 @@
  * Everything is known by number and by OID; names are written into the statements
  * (kept_text.c) from the catalog, exactly, when they are prepared.  What is known is
  * forgotten when anything that it depends on changes: a plan that reads all of it (the
- * views, what they read, the kept tables, the attachment) and is never run tells.
+ * views, what they read, the kept tables, the attachment) and is never run shows.
  */
 #include "postgres.h"
 
@@ -153,7 +153,7 @@ oid_column(HeapTuple row, TupleDesc desc, int column)
 
 /*
  * The attachment's row; false if there is none, or nothing is kept.  It is asked
- * for by its owner, so that whoever has it locked is waited for: to go on without
+ * for by its owner, so that sessions that have it locked are waited for: to go on without
  * it would leave the groups stale.
  */
 static bool
@@ -252,7 +252,7 @@ forget_kept(Kept *kept)
 	kept_forget_plan(kept->watch);
 	for (int i = 0; i < N_KEPT_STATEMENTS; i++)
 		kept_forget_plan(kept->plans[i]);
-	/* Whoever is at work with it goes on with what it has. */
+	/* Callers that use it now keep what they have. */
 	if (n_at_work <= 1)
 		MemoryContextDelete(kept->context);
 }
@@ -344,8 +344,8 @@ with_kept(Oid attachment, KeptWork work, void *argument)
 	SPI_connect();
 
 	/*
-	 * As the server does for foreign keys: whoever writes needs no right on what is kept.  And
-	 * as it does where it runs somebody's code: what the owner left for the end of the
+	 * As the server does for foreign keys: writers need no privilege on what is kept.  And
+	 * as it does where it runs a user's code: what the owner left for the end of the
 	 * transaction, a deferred trigger, would run with the writer's rights.
 	 */
 	GetUserIdAndSecContext(&user, &context);

@@ -93,7 +93,7 @@ relation_of(const Kept *kept, char alias)
 	return InvalidOid;
 }
 
-/* A column of what is kept, which somebody may have changed. */
+/* A column of a kept table, which a user may have changed. */
 static const char *
 column_name(Oid relation, int number)
 {

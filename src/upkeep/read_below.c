@@ -3,14 +3,14 @@
  *		read_below(views): what kept groups are folded from, and what of it must not be kept.
  *
  * The tables, views and functions that are found by reading the stored queries, without a lock on
- * anything, and enums where a value becomes a text.  A column of a view that nobody reads is passed
+ * anything, and enums where a value becomes a text.  An unread column of a view is passed
  * over.  Functions of the server and of extensions are known by their names alone: they are not given.
  *
  * What is kept must be what anybody would fold at any time, as in an index on an
  * expression: of functions that are not IMMUTABLE only those of the server are
  * taken that are STABLE for the sake of other types than they are given (what makes a
  * text of anything), and functions whose parsed body (BEGIN ATOMIC) has nothing but
- * that.  What a function says it is is believed.
+ * that.  The declared volatility of a function is believed.
  */
 #include "postgres.h"
 
@@ -110,7 +110,7 @@ give_once(Walk *walk, const char *kind, Oid object)
  */
 
 /*
- * Triggers are not told the values of virtual generated columns, which 18 has: a change of what
+ * Triggers do not get the values of virtual generated columns, which 18 has: a change of what
  * they are made of would not be seen.
  */
 static void
@@ -145,7 +145,7 @@ walk_table(Walk *walk, Oid table, const Bitmapset *columns)
  * ----------
  */
 
-/* The server's that say the time, who asks or what is set: stable within a statement, and no longer. */
+/* The server's that return the time, the user or a setting: stable within a statement, and no longer. */
 static bool
 says_what_is_now(const FormData_pg_proc *proc)
 {
@@ -239,7 +239,7 @@ depends_on_settings(Node *node, const FormData_pg_proc *proc)
 	char	   *text;
 	ListCell   *cell;
 
-	/* The language of names of days and months, and what stands for a decimal point. */
+	/* The language of names of days and months, and the decimal point. */
 	if (strcmp(name, "to_char") == 0 && type_of(linitial(arguments)) != TIMESTAMPTZOID)
 	{
 		text = constant_text(arguments, 1);

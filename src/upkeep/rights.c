@@ -1,6 +1,6 @@
 /*
  * rights.c
- *		Who may read kept groups: whoever may read all that they are folded from, as
+ *		Who may read kept groups: roles that may read all that they are folded from, as
  *		long as that is what it was.
  *
  * The views over kept tables, and a policy on these, ask this in each query, so that
@@ -255,7 +255,7 @@ require_table(const TableRead *read, Oid owner)
 {
 	const char *name = get_rel_name(read->relation);
 
-	/* Whoever changes rows now cannot have the groups folded, see triggers.c. */
+	/* A session that changes rows now cannot have the groups folded, see triggers.c. */
 	if (!OidIsValid(owner) || !may_read(read, owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

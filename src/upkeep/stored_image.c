@@ -2,8 +2,8 @@
  * stored_image.c
  *		stored_image(value): the bytes of a value as they are stored.
  *
- * Whether an update changed a column is asked of every row of it.  Where a value lies
- * outside its row, as the tokens of a step do, these bytes say where, and what was not
+ * Whether an update changed a column is asked of every row of it.  Where a value is
+ * outside its row, as the tokens of a step do, these bytes contain the place, and what was not
  * changed lies where it lay: nothing of it is read.  Two that have the same bytes are
  * the same; two that have not may be.
  */

@@ -19,7 +19,7 @@ PG_FUNCTION_INFO_V1(stepadv_oldest_transaction);
 
 /*
  * oldest_transaction(): now, where none is running.  Sessions without track_activities
- * do not say, nor do transactions that are prepared.  Autovacuum writes no rows, and may
+ * do not show, nor do transactions that are prepared.  Autovacuum writes no rows, and may
  * take hours.
  */
 Datum

@@ -4,7 +4,7 @@
  *
  * A trigger's condition names its attachment as a constant of type regclass, which
  * is always true: so it follows renames, goes through a dump by name, and is a
- * dependency.  Which groups a statement changed, its transition tables tell; which a
+ * dependency.  Which groups a statement changed is known from its transition tables; which a
  * row that logical replication brings, the row.
  */
 #include "postgres.h"
@@ -294,7 +294,7 @@ look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *
 /*
  * Whether groups can be folded.  Where a table below has another owner by now, who
  * gave no rights to the owner of the groups, it is not for them to refuse what is
- * written: it is said (once in a transaction), and readers are refused.
+ * written: there is a warning (once in a transaction), and readers get an error.
  */
 static bool
 is_readable(const Kept *kept)
@@ -317,7 +317,7 @@ is_readable(const Kept *kept)
 
 /*
  * Has this trigger a query that gives the groups that a change touches?  Where it is
- * watched without one all groups are kept, or told to wait.
+ * watched without one all groups are kept, or marked as pending.
  */
 static bool
 is_told_by_groups(Kept *kept, WatchingTrigger *watching, TriggerData *data)
@@ -370,12 +370,12 @@ stepadv_keep_groups(PG_FUNCTION_ARGS)
  * Rows that logical replication applies
  *
  * The apply worker fires no statement triggers.  Row triggers it fires where they are
- * enabled for replicas, and so are ours, which nobody else's statements fire, or for
+ * enabled for replicas, and so are ours, which no other user's statements fire, or for
  * nothing: there the statement triggers, which are always enabled, do the work.
  * ----------
  */
 
-/* Whether no statement trigger will tell of the row: a table's first copy fires them. */
+/* Whether no statement trigger will see the row: a table's first copy fires them. */
 static bool
 is_applied_alone(void)
 {
@@ -487,7 +487,7 @@ triggers_of(Oid attachment, const Oid *tables, int n_tables, int *n)
 /*
  * drop_triggers(attachment regclass, tables regclass[]): by its owner, also on those of
  * the tables that have another owner by now: they go as they would with DROP TABLE …
- * CASCADE of the attachment, on which they depend.  What somebody else makes depend on
+ * CASCADE of the attachment, on which they depend.  What another user makes depend on
  * it is left alone, and its table not locked.
  */
 Datum

@@ -18,7 +18,7 @@ typedef struct WatchedTable
 {
 	Oid			relation;
 	Oid			base;			/* that the views read */
-	AttrNumber *keys;			/* columns of the group; 0: cannot be told */
+	AttrNumber *keys;			/* columns of the group; 0: unknown */
 	Bitmapset  *reads;			/* numbers of the columns that the views read */
 	bool		whole_row;		/* all of them */
 } WatchedTable;
@@ -26,7 +26,7 @@ typedef struct WatchedTable
 /* One for each table below the views and each of its family. */
 extern List *watched_tables(List *views, int n_keys);
 
-/* The relation among them: what all of its entries say; NULL if there is none. */
+/* The relation among them: all of its entries together; NULL if there is none. */
 extern WatchedTable *watched_table(List *views, int n_keys, Oid relation);
 
 /* Whether an index leads to the rows of a group: it begins with the group's columns. */

@@ -21,7 +21,7 @@ extern bool are_most(const Kept *kept, uint64 n);
 /* Whether tables may be read as a whole where an index leads to groups. */
 extern void allow_sequential_scans(Kept *kept, bool allow);
 
-/* A statement that reads all rows; what of them is read is told, if somebody waits for that. */
+/* A statement that reads all rows; progress is reported, if that is enabled. */
 extern void telling_rows(const Kept *kept, void (*fold) (void *argument), void *argument, const char *units, bool is_asked);
 
 #endif							/* STEPADV_UPKEEP_WHOLE_H */

@@ -18,7 +18,7 @@
  * weights w_t, of which each is 1 unless the rollouts differ in weight.
  *
  * A rollout that was cut off where its last step led has no G_(t+1) there: V(s_(t+1))
- * stands for it, for every lambda.
+ * replaces it, for every lambda.
  */
 #include "postgres.h"
 

@@ -4,7 +4,7 @@
  *
  * Unknowns are eliminated one by one, next always one with the least product of
  * edges in and out: its equation is put into those that it is a target of.  What
- * stands on the diagonal is never stored but always the sum of an unknown's leak
+ * is on the diagonal is never stored but always the sum of an unknown's leak
  * and weights, of which none is negative, so nothing is subtracted and digits are
  * not lost however rarely the rollouts leave the component (Grassmann, Taksar,
  * Heyman 1985).

@@ -51,7 +51,7 @@ typedef struct ComponentSolver
 #define ROW(solver, node)		((Entry *) (solver)->entries.items + (solver)->row[node].start)
 #define COLUMN(solver, node)	((int32 *) (solver)->sources.items + (solver)->column[node].start)
 
-/* Products beyond that are not told apart. */
+/* Products beyond that are not distinguished. */
 static inline uint32
 count_buckets(uint32 n)
 {

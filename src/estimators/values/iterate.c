@@ -37,7 +37,7 @@ typedef struct Iteration
 	double		leaks;			/* of all */
 } Iteration;
 
-/* Each unknown in turn becomes what its equation says by the others; constants count so many times. */
+/* Each unknown in turn becomes the value of its equation by the others; constants count so many times. */
 static void
 sweep(const Iteration *iteration, double constants, double *value)
 {
@@ -116,7 +116,7 @@ apply(const Iteration *iteration, const double *x, double *result)
 		result[i] = x[i] - result[i];
 }
 
-/* One of them stands between any two other loops over all. */
+/* One of them separates any two other loops over all. */
 static double
 dot(uint32 n, const double *x, const double *y)
 {

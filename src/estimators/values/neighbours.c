@@ -18,7 +18,7 @@ find_neighbours(const GroupColumns *group, uint32 n_nodes, const int32 *from, co
 	uint32	   *fill = first + 1;
 
 	/*
-	 * Counts go two places on; their running sum then stands one place on, and
+	 * Counts are stored two places on; their running sum is then one place on, and
 	 * is where it belongs once filling has moved each entry to its node's end.
 	 */
 	for (uint32 i = 0; i < group->n_steps; i++)

@@ -62,7 +62,7 @@ make_room(ComponentSolver *solver, uint32 n)
 
 /*
  * The rows of the component: targets outside it are known and become constants, edges of
- * a node to itself say nothing, and several to the same target are added up.
+ * a node to itself have no effect, and several to the same target are added up.
  */
 static void
 fill_rows(ComponentSolver *solver, const ValueEquations *equations, const int32 *member, const double *value)

@@ -9,7 +9,7 @@
  * over its edges e, first[i] up to first[i + 1].  A weight is greater than 0; the leak, at
  * least 0, is what of an unknown leads to no other: rollouts that end there, discount,
  * prior.  Every unknown leads, over some edges, to one with a leak, so there is one
- * solution; it lies between the least and the most of constant / leak.
+ * solution, which is between the least and the greatest constant / leak.
  */
 #ifndef STEPADV_VALUE_EQUATIONS_H
 #define STEPADV_VALUE_EQUATIONS_H

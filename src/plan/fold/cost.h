@@ -21,7 +21,7 @@ typedef struct Fold
 	double		scattered;		/* how far rows of one group lie apart, from 0 to 1 */
 } Fold;
 
-/* When keys and inputs are known: how their rows lie, which fold->scattered then says. */
+/* When keys and inputs are known: how their rows are ordered: sets fold->scattered. */
 extern void estimate_scatter(PlannerInfo *root, Fold *fold);
 
 /* Paths of PostgreSQL's own that fold by walking an index get the cost of that, too. */

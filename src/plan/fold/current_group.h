@@ -100,7 +100,7 @@ has_same_keys(const GroupFoldState *fold)
 	return true;
 }
 
-/* What the row at hand says of a step.  False: nothing that counts. */
+/* The step of the current row.  False: there is none that counts. */
 static inline bool
 read_row(GroupFoldState *fold, double rewards[MAX_REWARDS], StepRow *step)
 {

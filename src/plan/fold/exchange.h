@@ -4,8 +4,8 @@
  *
  * Every process folds its share of the rows into a table of its own and marks
  * what groups it has.  When all have, each writes out the values of those that
- * another has as well, by parts of the keys' hashes.  When all have, each gives the groups that only it has and then
- * takes parts, whoever is free the next, and merges them.  Nobody waits for another
+ * another has as well, by parts of the keys' hashes.  When all have, each gives the groups that only it has and then,
+ * whenever it is free, takes the next part and merges it.  No process waits for another
  * after it has given a row: who reads the rows may be one of those it would wait for.
  */
 #ifndef STEPADV_GROUP_FOLD_EXCHANGE_H
@@ -42,7 +42,7 @@ extern ExchangeAccess *find_exchange(FoldExchange *exchange);
 /* Begin.  False: all rows are folded already, there is only merging left to do. */
 extern bool join_exchange(ExchangeAccess *access);
 
-/* Between joining and await_marks each process marks what groups it has, and tells what it did. */
+/* Between joining and await_marks each process marks its groups, and reports what it did. */
 extern GroupMarks *exchange_marks(const ExchangeAccess *access);
 
 /*

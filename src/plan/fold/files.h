@@ -4,7 +4,7 @@
  *
  * Each process writes one file, whatever part a block is of: to make a file takes a file system
  * longer than to write a few blocks, and only one process at a time can do it.  Where
- * the blocks of a part are is written behind them, and where that is stands in shared
+ * the blocks of a part are is written behind them, and its position is in shared
  * memory.  A part is read out of the files of all.
  */
 #ifndef STEPADV_GROUP_FOLD_FILES_H
@@ -14,11 +14,11 @@
 
 typedef struct BlockPlace
 {
-	int			file;			/* as BufFileTell says */
+	int			file;			/* as from BufFileTell */
 	off_t		offset;
 } BlockPlace;
 
-/* Of one process and part, in shared memory: where it says in its file where the blocks are. */
+/* Of one process and part, in shared memory: the position in its file of the list of blocks. */
 typedef struct SentBlocks
 {
 	uint32		n_blocks;

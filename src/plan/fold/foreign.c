@@ -4,7 +4,7 @@
  *
  * Of one foreign table postgres_fdw offers to group where the rows are, and the planner
  * takes that by its cost.  Of a table partitioned by the group into foreign tables it is
- * asked only with enable_partitionwise_aggregate, which is off unless somebody has read
+ * asked only with enable_partitionwise_aggregate, which is off unless a user has read
  * of it: the rows of all shards then travel, to be folded here.  So it is asked here, as
  * create_partitionwise_grouping_paths asks, for rollout_agg alone; by its cost, too.
  * Partitions that are here, and those whose server does not group, are folded here, each

@@ -74,7 +74,7 @@ create_group_fold_state(CustomScan *plan)
  * ----------
  */
 
-/* As for an Agg: whoever runs the query must be allowed to call the aggregate. */
+/* As for an Agg: the current user must be allowed to call the aggregate. */
 static void
 check_permission(const CustomScan *plan)
 {

@@ -11,7 +11,7 @@
 extern void install_group_fold(void);
 
 /*
- * What the planner's half (offer_fold.c) tells the executor's
+ * What the planner's half (offer_fold.c) passes to the executor's
  * (group_fold.c), each a list in custom_private.  Inputs are the keys of the
  * group, the arguments of rollout_agg, and the condition of its FILTER, if any:
  * columns of the plan below.

@@ -50,7 +50,7 @@ typedef struct GroupFoldState
 	TupleTableSlot *keys;		/* of the row at hand */
 	TupleTableSlot *group_keys; /* of the current group: */
 	GroupBuilder *builder;		/* NULL: there is none */
-	ErrorContextCallback blame; /* says which group, where it is too large: */
+	ErrorContextCallback blame; /* names the group that is too large: */
 	TupleTableSlot *blamed;		/* one with its keys, */
 	MinimalTuple blamed_keys;	/* into which these are to be put, unless NULL */
 	MemoryContext group_memory; /* of a group that is not in the table */

@@ -6,7 +6,7 @@
  * does to its rows three things are known here, and done without it: to leave out those in which a
  * column is NULL, to put columns and constants side by side, and what adapters make of columns of
  * other types (ReadAs).  Two things are then spared: the way through the nodes of the
- * executor for each row, and taking columns apart that nobody reads.  As long as
+ * executor for each row, and deforming columns that are not read.  As long as
  * the columns up to the last that is read have fixed lengths, they are in the same
  * place in every row in which the same of them are NULL.  Arguments that are no more than a
  * step has are then not even taken out as arguments.
@@ -292,7 +292,7 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, con
  * ----------
  */
 
-/* What a row has of the columns up to the last that is read; NULL where there are too many to tell, or columns came later. */
+/* What a row has of the columns up to the last that is read; NULL where there are too many, or some were added later. */
 static const StoredLayout *
 layout_of(const FoldInput *input, const HeapTupleHeader tuple, TupleDesc desc)
 {

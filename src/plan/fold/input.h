@@ -149,11 +149,11 @@ read_stored_step(const FoldInput *input, StepRow *step)
 	if (!layout->has_reward)
 		return true;
 	step->reward = *(const double *) (data + offsets[ROW_REWARD]);
-	/* What is to be refused or forgiven is for others to say. */
+	/* Errors and lenient handling are left to the caller. */
 	return likely(fabs(step->reward) <= LARGEST_FORGIVEN);
 }
 
-/* What there is to be said of the row at hand as arguments, where it was not read as a step. */
+/* The arguments of the current row, where it was not read as a step. */
 extern void read_arguments(FoldInput *input);
 
 /* The next row, of which the keys are shown; false after the last. */

@@ -149,7 +149,7 @@ cannot_fail(const Node *node)
 
 /*
  * The plan below computes arguments beside the filter, while an Agg computes
- * those of rows that pass: an argument that fails or does something would tell.
+ * those of rows that pass: an argument that fails or has side effects would show it.
  */
 static bool
 filter_guards_arguments(const Aggref *aggref)
@@ -215,7 +215,7 @@ collect_inputs(PlannerInfo *root, Fold *fold)
 	set_pathtarget_cost_width(root, fold->alone);
 }
 
-/* What lies below casts that change nothing of how a value is stored. */
+/* The expression below casts that do not change how a value is stored. */
 static Expr *
 uncast(Expr *expr)
 {
@@ -259,7 +259,7 @@ can_read(Expr *input, Expr **column, ReadAs *read_as)
 	return true;
 }
 
-/* Where what an input is made of stands among expressions, from 1; 0: nowhere. */
+/* Position among expressions of what an input is made from, from 1; 0: not found. */
 static int
 place_among(const List *given, Expr *input, ReadAs *read_as)
 {

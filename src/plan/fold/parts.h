@@ -3,7 +3,7 @@
  *		All groups in parts, by the hashes of their keys, each of which is folded by itself.
  *
  * Where rows of many groups take turns, every row would wait for the memory that
- * its group lies in.  Written one after the other into one of many parts they wait
+ * its group belongs to.  Written one after the other into one of many parts they wait
  * for nothing, and when all have been, a part at a time is folded where everything
  * is at hand.  Blocks of records are kept in memory; when there is no more of it,
  * whole parts go to disk, one after the other.

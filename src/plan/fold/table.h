@@ -7,7 +7,7 @@
 
 #include "plan/fold/group_fold_state.h"
 
-/* Fold all rows from below, or this process's share of them: what follows says fold->phase. */
+/* Fold all rows from below, or this process's share of them: fold->phase is what follows. */
 extern void fold_unsorted(GroupFoldState *fold);
 extern void fold_with_others(GroupFoldState *fold);
 

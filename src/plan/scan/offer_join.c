@@ -97,7 +97,7 @@ can_join(PlannerInfo *root, StepJoin *join, JoinType jointype, List *restrictlis
 	return outer_rows_have(join, list_make3(join->rel->reltarget->exprs, join->clauses, calls));
 }
 
-/* Of a part of a subquery's rows that is counted as all of them the subquery says more. */
+/* For a part of a subquery's rows that is counted as all of them, the subquery knows more. */
 static double
 count_outer_rows(const Path *outer)
 {
@@ -125,7 +125,7 @@ cost_step_join(const StepJoin *join, const Path *outer, Path *path)
 }
 
 /*
- * A plan below another than a join is told to give what is asked of it and no more: of a subquery
+ * A plan below another than a join returns only the columns that are needed: of a subquery
  * that would be a node that does nothing but leave columns out.
  */
 static Path *

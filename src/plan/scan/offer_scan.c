@@ -38,7 +38,7 @@ static bool enable_step_scan = true;
 static set_rel_pathlist_hook_type previous_hook = NULL;
 
 /*
- * Planner support function of those that return_rows.  It has nothing to say:
+ * Planner support function of those that return_rows.  It has no answer:
  * to be its user is the message.
  */
 Datum

@@ -1,6 +1,6 @@
 /*
  * plan.h
- *		What the planner's files of a StepScan share, and what its plan says.
+ *		What the planner's files of a StepScan share, and the contents of its plan.
  */
 #ifndef STEPADV_STEP_SCAN_PLAN_H
 #define STEPADV_STEP_SCAN_PLAN_H
@@ -9,7 +9,7 @@
 #include "nodes/pathnodes.h"
 
 /*
- * What the plan says of its columns, those of custom_scan_tlist, in custom_private:
+ * About the columns of custom_scan_tlist, the plan has in custom_private:
  * of each function how many result columns it has; of each column of the scan two
  * numbers, of the function and of its column, or OF_OUTER_ROW and the number of the
  * column in that, all from 0.

@@ -19,7 +19,7 @@
 /* Of a group: its sizes and its first identities. */
 #define FINGERPRINT_BYTES 256
 
-/* All calls are of one group as it stands in a row, all else is fixed. */
+/* All calls take one group as a row has it; all other arguments are fixed. */
 bool
 depends_on_group_alone(const List *calls)
 {

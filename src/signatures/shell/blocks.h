@@ -1,6 +1,6 @@
 /*
  * blocks.h
- *		Where in a script's if, for, case, { } and ( ) a command stands.
+ *		Where in a script's if, for, case, { } and ( ) a command is.
  */
 #ifndef STEPADV_BLOCKS_H
 #define STEPADV_BLOCKS_H
@@ -23,7 +23,7 @@ typedef struct Block
 {
 	BlockKind	kind;
 	bool		unreached;		/* the block is not done */
-	bool		skipped;		/* nor is what stands here in it: another branch was */
+	bool		skipped;		/* nor is this part of it: another branch was */
 	int			start;			/* its first effect */
 	int			branch;			/* the first one of the branch that is done */
 	Span		directory;		/* of a subshell: where it began */

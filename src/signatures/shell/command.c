@@ -3,7 +3,7 @@
  *		What one simple command does, by its words.
  *
  * Finds the effective command behind keywords, assignments and wrappers (sudo,
- * timeout, env …).  The table of programs says what kind of program it runs,
+ * timeout, env …).  The table of programs has the kind of program it runs,
  * and a function per kind (command_*.c) reads its options.
  */
 #include "postgres.h"
@@ -206,7 +206,7 @@ printed_text(const Invocation *run)
 	return span_make(text, words.length);
 }
 
-/* echo: plumbing, unless it is how a scaffold is told that the task is done. */
+/* echo: plumbing, unless it reports to a scaffold that the task is done. */
 static Doing
 act_echo(Invocation *run, Outcome *outcome)
 {
@@ -361,7 +361,7 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 			i++;
 		if (i >= command->n_words)
 			return;
-		/* A wrapper's command may be a keyword after an assignment; nobody writes that. */
+		/* A wrapper's command may be a keyword after an assignment, which does not occur in practice. */
 		word = shell_word(command, i);
 		if (hop == 0 && is_header_keyword(word) && !command->words[i].quoted)
 		{

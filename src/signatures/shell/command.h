@@ -10,7 +10,7 @@
 
 #include "signatures/shell/outcome.h"
 
-/* What a simple command finds where it stands. */
+/* The context of a simple command. */
 typedef struct Reader
 {
 	ShellLexer	lexer;

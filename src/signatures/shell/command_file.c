@@ -6,7 +6,7 @@
 
 #include "signatures/shell/invocation.h"
 
-/* cp, mv, ln: the last operand is where it goes, unless -t says so. */
+/* cp, mv, ln: the last operand is the destination, unless there is -t. */
 Doing
 act_destination(Invocation *run, Outcome *outcome)
 {
@@ -40,7 +40,7 @@ name_in_address(Span address)
 		else if (address.data[i] == '/')
 			start = i + 1;
 	}
-	/* Of a host alone nobody knows the file. */
+	/* With a host alone, the file is unknown. */
 	if (end <= start || (start > 0 && address.data[start - 1] == '/' && start > 1 && address.data[start - 2] == '/'))
 		return span_none();
 	return span_make(address.data + start, end - start);

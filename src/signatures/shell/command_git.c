@@ -6,7 +6,7 @@
 
 #include "signatures/shell/invocation.h"
 
-/* Which operands of a subcommand are files, where no -- says so. */
+/* Which operands of a subcommand are files, without a --. */
 typedef enum GitTarget
 {
 	GIT_ALL,
@@ -64,7 +64,7 @@ add_files(Outcome *outcome, Effect model, Operands *operands, int at, bool only_
 	}
 }
 
-/* The files that the subcommand at word `at` works on, where no -- says so. */
+/* The files that the subcommand at word `at` works on, without a --. */
 static void
 add_targets(Outcome *outcome, Effect model, const ShellCommand *command, int at)
 {

@@ -16,7 +16,7 @@ typedef struct Invocation
 	Reader	   *reader;
 	ShellCommand *command;
 	const Program *program;
-	EffectCategory category;	/* where the kind of program says no more */
+	EffectCategory category;	/* where the kind of program determines no more */
 	ProgramKind kind;			/* of the program, as its options make it */
 	Span		value;			/* of the option that did; data NULL if there is none */
 	int			at;				/* the word after the program's name */

@@ -103,7 +103,7 @@ add_ranges(Span rest, LineRange *lines)
 	}
 }
 
-/* The lines that a script of sed lets through, if its first commands say so plainly. */
+/* The lines that a script of sed lets through, if its first commands are plain ranges. */
 void
 sed_range(Span script, bool quiet, LineRange *lines)
 {
@@ -265,7 +265,7 @@ perl_range(Span code, LineRange *lines)
 	lines->last = last < 0 ? 0 : Max(last, first);
 }
 
-/* How many lines head and tail let through: ten, if nobody says. */
+/* How many lines head and tail let through: ten by default. */
 void
 head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lines)
 {

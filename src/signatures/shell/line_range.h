@@ -13,7 +13,7 @@ typedef enum LineChoice
 {
 	LINES_BY_NUMBER,
 	LINES_BY_PATTERN,			/* each for itself, as grep does */
-	LINES_UNKNOWN				/* nobody knows which: from a pattern on, so many bytes */
+	LINES_UNKNOWN				/* unknown lines: from a pattern on, so many bytes */
 } LineChoice;
 
 typedef struct LineRange

@@ -22,7 +22,7 @@ set_fileop(Outcome *outcome, Span verb, Span target)
 	return DOES_ACT;
 }
 
-/* A run of code that the call has: told apart by it. */
+/* A run of code that the call has: identified by it. */
 Doing
 set_hashed(Outcome *outcome, Span name, Text code)
 {

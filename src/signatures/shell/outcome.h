@@ -42,7 +42,7 @@ typedef struct Outcome
 	LineRange	lines;			/* that head, tail, sed -n … let through */
 	Span		script;			/* inside the command; its effects are the command's */
 	bool		takes_files;	/* what comes through the pipe names its files: xargs */
-	Span		placeholder;	/* that stands for them, if one does */
+	Span		placeholder;	/* their placeholder, if there is one */
 	int			n_inner;
 	WordRange	inner[MAX_INNER];	/* of find -exec */
 } Outcome;

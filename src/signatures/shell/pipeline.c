@@ -70,7 +70,7 @@ split_words(Span text, Span words[MAX_PIPED_WORDS])
 	return n;
 }
 
-/* Has it no file of its own, but what stands for those that come? */
+/* Has it no file of its own, but a placeholder for those that come? */
 static bool
 takes_file(const Effect *effect, Span placeholder)
 {
@@ -80,7 +80,7 @@ takes_file(const Effect *effect, Span placeholder)
 		(placeholder.data != NULL && span_equal(effect->target, placeholder));
 }
 
-/* The effects of the stage are done for each of the words, which nobody wrote behind its command. */
+/* The effects of the stage are done for each of the words, which are not in the script. */
 static void
 give_files(Effects *effects, int stage, const Outcome *next, const Span *words, int n_words, bool are_known)
 {

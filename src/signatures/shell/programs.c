@@ -171,7 +171,7 @@ static const struct
 		" gxargs parallel xargs "},
 };
 
-/* All of them by name, once somebody asked for one; room for so many, and so many characters of names. */
+/* All of them by name, built on first use; room for so many, and so many characters of names. */
 #define MOST_PROGRAMS 600
 #define MOST_CHARACTERS 6000
 
@@ -248,7 +248,7 @@ static const struct
 	{" rmdir trash trash-put unlink ", "rm"},
 };
 
-/* What a program does to its file: its own name, if no other says the same. */
+/* What a program does to its file: its own name, if no other means the same. */
 Span
 program_verb(const Program *program)
 {

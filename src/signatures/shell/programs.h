@@ -65,7 +65,7 @@ typedef struct ValueOptions
 	const char *names;			/* ",a,b,": long ones */
 } ValueOptions;
 
-#define NO_FILES 9				/* as `operands`: nobody writes so many, none is a file */
+#define NO_FILES 9				/* as `operands`: more than occur, none is a file */
 
 typedef struct Program
 {
@@ -81,7 +81,7 @@ typedef struct Subcommand
 	const char *programs;		/* " a b " */
 	const char *names;
 	uint8		category;
-	const char *verb;			/* NULL = as subcommand_verb says */
+	const char *verb;			/* NULL = by subcommand_verb */
 } Subcommand;
 
 #define MAX_LISTED 32			/* no name of an option or subcommand is longer */

@@ -40,7 +40,7 @@ typedef struct Script
 
 static void read_script(Span text, Effects *effects, int depth, Span directory);
 
-/* The directory as a text that nobody changes. */
+/* The directory as a constant text. */
 static Span
 directory_here(Script *script)
 {
@@ -198,7 +198,7 @@ write_output(Script *script, const ShellCommand *command, Outcome *outcome, int 
 
 	if (outcome->doing == DOES_PRINT)
 		text = outcome->printed;
-	/* cat > f, of what somebody types */
+	/* cat > f, from the terminal */
 	else if (!script->reader.in_pipe && is_bare_view(effects, start))
 		effects_drop(effects, start, effects->n, false);
 	outcome->doing = set_write(outcome, command->output, command->append, text);
@@ -324,7 +324,7 @@ read_pipeline(Script *script, ShellCommand *command, int start, bool reached)
 		change_directory(script, command);
 }
 
-/* In `a || b`: is b done, as far as one can tell? */
+/* In `a || b`: is b known to be done? */
 static bool
 is_alternative_done(const Script *script)
 {
@@ -484,7 +484,7 @@ read_script(Span text, Effects *effects, int depth, Span directory)
 	shell_end(&script.reader.lexer);
 }
 
-/* Of one without an effect, what it begins with; of comments, or nothing at all, that somebody thought. */
+/* Of one without an effect, what it begins with; of comments, or nothing at all: a thought. */
 void
 classify_script(Span script, Effects *effects)
 {

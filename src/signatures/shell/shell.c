@@ -50,7 +50,7 @@ skip_blanks(ShellLexer *lexer)
 	}
 }
 
-/* <(…) or >(…): stands for a file without a name. */
+/* <(…) or >(…): a file without a name. */
 static void
 read_process_substitution(ShellLexer *lexer, ShellCommand *command)
 {

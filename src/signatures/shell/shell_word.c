@@ -153,7 +153,7 @@ note_substitution(ShellCommand *command, const char *start, const char *after, c
 	}
 }
 
-/* `$…` or a back-quoted command at the lexer's place, copied as it stands. */
+/* `$…` or a back-quoted command at the lexer's position, copied unchanged. */
 static void
 read_expansion(ShellLexer *lexer, ShellCommand *command, ShellWord *word)
 {
@@ -177,7 +177,7 @@ read_expansion(ShellLexer *lexer, ShellCommand *command, ShellWord *word)
 	else
 	{
 		after = start + 1;
-		/* A dollar sign that stands for itself, as in "s/x$/y/". */
+		/* A literal dollar sign, as in "s/x$/y/". */
 		if (after >= lexer->end || is_space(*after) || *after == '"' || *after == '/' || *after == '|')
 			word->dynamic = false;
 	}

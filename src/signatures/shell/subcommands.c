@@ -17,10 +17,10 @@
 	" run exec start stop restart kill build up down create push apply attach "
 
 /*
- * Subcommands by program; " * " stands for any.  The first row that fits counts.
+ * Subcommands by program; " * " matches any.  The first row that matches counts.
  * THINK is for what only changes the shell, EXECUTE for what would be taken for
- * something else by its name.  The verb tells effects of one category apart: of
- * a fileop or a run the subcommand's own name unless another says the same, of an
+ * something else by its name.  The verb distinguishes effects of one category: of
+ * a fileop or a run the subcommand's own name unless another means the same, of an
  * install nothing where a package comes.
  */
 static const Subcommand subcommands[] = {
@@ -164,7 +164,7 @@ find_inner_subcommand(const char *program, const char *name, const char *inner)
 	return find_in(inner_subcommands, lengthof(inner_subcommands), both, inner);
 }
 
-/* What tells it from others of its category; data NULL if nothing has to. */
+/* What distinguishes it from others of its category; data NULL if nothing does. */
 Span
 subcommand_verb(const Subcommand *subcommand, Span name)
 {
