@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_column(stepadv_internal.attached, text) IS
-'part of attach: the adapter with the column of a rollouts'' role, and where that is the group''s its column''s number; '
+'part of attach: the adapter with the column of a role, and where that is the group''s its column''s number; '
 'NULL where it was not given';
 
 -- Those of the roles that are known, over g, r and o.  own: the group has the

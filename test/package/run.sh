@@ -97,19 +97,19 @@ new_root()
 build()
 {
 	new_root "$dir/builder" || return 1
-	copy_source "$dir/builder/root/stepadv" || return 1
+	copy_source "$dir/builder/srv/stepadv" || return 1
 	within "$dir/builder" '
 		apt-get update -qq
 		apt-get install -y -qq --no-install-recommends build-essential lintian postgresql-all postgresql-server-dev-all libxxhash-dev debhelper dh-python help2man python3 \
 			python3-pip python3-setuptools python3-wheel python3-psycopg
-		cd /root/stepadv
+		cd /srv/stepadv
 		pg_buildext updatecontrol
 		dpkg-buildpackage -us -uc -b
-	' && cp "$dir"/builder/root/*.deb "$dir/"
+	' && cp "$dir"/builder/srv/*.deb "$dir/"
 }
 
 # What it says of any package; errors and warnings are failures.
-look() { within "$dir/builder" 'cd /root && lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs stepadv_*.changes'; }
+look() { within "$dir/builder" 'cd /srv && lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs stepadv_*.changes'; }
 
 install()
 {
@@ -121,7 +121,7 @@ install()
 client_by_pip()
 {
 	within "$dir/builder" '
-		cp -a /root/stepadv/client /tmp/client
+		cp -a /srv/stepadv/client /tmp/client
 		python3 -m pip install -q --no-build-isolation --no-deps --target /tmp/pip /tmp/client
 		cd / && PYTHONPATH=/tmp/pip /tmp/pip/bin/stepadv --version
 		PYTHONPATH=/tmp/pip python3 -c "import stepadv; stepadv.per_token"'
