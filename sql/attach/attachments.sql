@@ -131,15 +131,22 @@ DECLARE
 	found stepadv_internal.attached[] := ARRAY(SELECT a
 		FROM stepadv_internal.attachments(NULL::oid, own_attachments.source) a
 		WHERE own_attachments.source IS NOT NULL);
+	a stepadv_internal.attached;
 BEGIN
 	IF cardinality(found) = 0 THEN
 		found := ARRAY(SELECT a FROM pg_class t, stepadv_internal.attachments(t.relowner, NULL::regclass) a
 			WHERE t.oid = own_attachments.source AND stepadv_internal.owns(t.oid::regclass, true)
 				AND a.owner = t.relowner AND stepadv_internal.reads(a.source, t.oid::regclass));
 	END IF;
-	RETURN QUERY SELECT f.* FROM unnest(found) f
-	WHERE own_attachments.prefix IS NULL OR f.prefix = own_attachments.prefix
-	ORDER BY (SELECT c.relnamespace::regnamespace::text FROM pg_class c WHERE c.oid = f.attachment), f.prefix;
+	IF cardinality(found) > 1 THEN
+		found := ARRAY(SELECT f FROM unnest(found) f
+			ORDER BY (SELECT c.relnamespace::regnamespace::text FROM pg_class c WHERE c.oid = f.attachment), f.prefix);
+	END IF;
+	FOREACH a IN ARRAY found LOOP
+		IF own_attachments.prefix IS NULL OR (a).prefix = own_attachments.prefix THEN
+			RETURN NEXT a;
+		END IF;
+	END LOOP;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS

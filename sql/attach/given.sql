@@ -257,15 +257,16 @@ BEGIN
 	END IF;
 	methods := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
 	IF NOT '{truncated,next_state}' <@ stepadv_internal.available_roles(a)
-		AND EXISTS (SELECT FROM stepadv_internal.made_methods(a) m WHERE m.ours
+		AND EXISTS (SELECT FROM stepadv_internal.made_methods(a, methods) m WHERE m.ours
 			AND m.settings ->> 'truncated' = 'bootstrap')
 	THEN
 		RAISE EXCEPTION 'truncated => ''bootstrap'' needs columns given as truncated and as next_state'
 			USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'They say which rollouts were cut off, and where their last step led.';
 	END IF;
-	IF NOT '{logp}' <@ stepadv_internal.available_roles(a) AND EXISTS (SELECT FROM stepadv_internal.made_methods(a) m
-		WHERE m.ours AND m.settings ->> 'weights' = 'policy') THEN
+	IF NOT '{logp}' <@ stepadv_internal.available_roles(a) AND EXISTS (
+		SELECT FROM stepadv_internal.made_methods(a, methods) m WHERE m.ours AND m.settings ->> 'weights' = 'policy')
+	THEN
 		RAISE EXCEPTION 'weights => ''policy'' needs a column given as logp' USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'It is the log-probability of the action that the step took.';
 	END IF;

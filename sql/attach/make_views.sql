@@ -113,13 +113,13 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
 
 -- Which views are meant: names, 'default' and 'all', by the columns that there are.
-CREATE FUNCTION stepadv_internal.asked_views(a stepadv_internal.attached, asked text[]) RETURNS text[]
+CREATE FUNCTION stepadv_internal.asked_views(a stepadv_internal.attached, methods stepadv_internal.known_method[],
+	asked text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	roles CONSTANT text[] := stepadv_internal.available_roles(a);
-	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
 	known CONSTANT text[] := ARRAY(SELECT m.method FROM unnest(methods) m)
 		|| ARRAY(SELECT c.suffix FROM stepadv_internal.combined_views c ORDER BY c.place);
 	name text;
@@ -149,7 +149,7 @@ BEGIN
 		WHERE c.suffix = ANY (asked) OR 'all' = ANY (asked) OR 'default' = ANY (asked) AND c.by_default);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.asked_views(stepadv_internal.attached, text[]) IS
+COMMENT ON FUNCTION stepadv_internal.asked_views(stepadv_internal.attached, stepadv_internal.known_method[], text[]) IS
 'part of attach: the kinds of views that are meant by names, ''default'' and ''all''; error on a name that there is '
 'not, and on a method whose columns are not given';
 
@@ -184,13 +184,13 @@ COMMENT ON FUNCTION stepadv_internal.lacks(stepadv_internal.attached, stepadv_in
 
 -- The views of some kinds, each with its query, or with what it lacks, and what it shows;
 -- those of several methods are of those that are among the kinds.
-CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, kinds text[]) RETURNS TABLE (kind text,
-	query text, description text, lacks text)
+CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, known stepadv_internal.known_method[],
+	kinds text[]) RETURNS TABLE (kind text, query text, description text, lacks text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m
+	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a, known) m
 		WHERE m.method = ANY (kinds) ORDER BY m.number);
 	v record;
 BEGIN
@@ -234,7 +234,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, text[]) IS
+COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, stepadv_internal.known_method[], text[]) IS
 'part of attach: the views of some kinds, with their queries; NULL where what they need is not there, which it says';
 
 -- A view with another query; false if it cannot take it.  Its columns keep the
@@ -348,7 +348,8 @@ DECLARE
 	a stepadv_internal.attached := stepadv_internal.known(attachment);
 	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.oid = make_views.attachment);
-	wanted CONSTANT text[] := CASE WHEN asked IS NULL THEN '{}' ELSE stepadv_internal.asked_views(a, asked) END;
+	known CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
+	wanted CONSTANT text[] := CASE WHEN asked IS NULL THEN '{}' ELSE stepadv_internal.asked_views(a, known, asked) END;
 	kinds text[] := coalesce((a).view_kinds, '{}');
 	views regclass[] := coalesce((a).views, '{}');
 	old_kinds CONSTANT text[] := kinds;
@@ -357,14 +358,14 @@ DECLARE
 	v record;
 	i integer;
 BEGIN
-	methods := ARRAY(SELECT m.method FROM stepadv_internal.methods_of(a) m WHERE m.method = ANY (kinds || wanted));
+	methods := ARRAY(SELECT m.method FROM unnest(known) m WHERE m.method = ANY (kinds || wanted));
 	-- Digests are of the methods that there were.
 	IF (a).digests IS NOT NULL AND NOT methods <@ old_kinds THEN
 		RAISE EXCEPTION 'the kept digests are of the methods that there were'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			HINT = 'Call unmaintain, add_views and maintain.';
 	END IF;
-	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, kinds || wanted) LOOP
+	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, known, kinds || wanted) LOOP
 		i := array_position(kinds, v.kind);
 		IF v.query IS NULL AND v.kind = ANY (asked) THEN
 			RAISE EXCEPTION 'view "%" cannot be made of the columns given',

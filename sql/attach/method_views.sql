@@ -135,7 +135,8 @@ COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
 'the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather '
 	'than an error, beside others';
 
-CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
+CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached, known stepadv_internal.known_method[])
+	RETURNS SETOF stepadv_internal.made_method
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -153,7 +154,7 @@ AS $$
 				ELSE format(', with the history of %s policy steps', r.reach) END
 			FROM stepadv_internal.history_reach((k.m).method, s.settings) r(reach)
 			WHERE t.takes_history AND r.reach IS NOT NULL), ''), b.argument
-	FROM (SELECT m, row_number() OVER () AS i FROM stepadv_internal.methods_of(a) m) k
+	FROM (SELECT made_methods.known[i] AS m, i FROM generate_subscripts(made_methods.known, 1) i) k
 	JOIN pg_proc p ON p.oid = (k.m).function JOIN pg_namespace n ON n.oid = p.pronamespace
 	-- OFFSET 0: what costs, and tries the method, is done once, however often it is used.
 	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(k.m, coalesce((a).options, '{}')) AS settings OFFSET 0) s
@@ -173,8 +174,8 @@ AS $$
 	WHERE (k.m).requires <@ stepadv_internal.available_roles(a)
 	ORDER BY k.i
 $$;
-COMMENT ON FUNCTION stepadv_internal.made_methods(stepadv_internal.attached) IS
-'part of attach: the methods that an attachment''s columns allow, in their order, with the call of each';
+COMMENT ON FUNCTION stepadv_internal.made_methods(stepadv_internal.attached, stepadv_internal.known_method[]) IS
+'part of attach: those of methods_of that an attachment''s columns allow, in their order, with the call of each';
 
 CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text

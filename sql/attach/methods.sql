@@ -93,32 +93,36 @@ CREATE FUNCTION stepadv_internal.known_methods(methods regclass) RETURNS SETOF s
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	ours CONSTANT boolean := known_methods.methods = 'stepadv_internal.methods'::regclass;
+	owner CONSTANT oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = known_methods.methods);
+	written stepadv.method[];
 BEGIN
 	-- A table and nothing else, that may be read: reading it runs no code of a user.
 	IF EXISTS (SELECT FROM pg_class c WHERE c.oid = known_methods.methods AND c.relkind = 'r' AND NOT c.relrowsecurity
 		AND c.reloftype = 'stepadv.method'::regtype AND has_table_privilege(c.oid, 'SELECT')
 			AND has_schema_privilege(c.relnamespace, 'USAGE'))
 	THEN
-		RETURN QUERY EXECUTE format($query$
+		EXECUTE format('SELECT ARRAY(SELECT m::stepadv.method FROM ONLY %s m)',
+			stepadv_internal.relation_name(known_methods.methods)) INTO written;
+		RETURN QUERY
 			SELECT m.method, p.oid::regprocedure, coalesce(m.requires, '{}'), coalesce(m.uses, '{}'), m.options_of,
-				coalesce(m.description, ''), o.ours, r.names,
-				coalesce(p.proargnames[2:p.pronargs], '{}'), NULL::jsonb
-			FROM (SELECT %L::boolean AS ours, %s::oid AS owner) o CROSS JOIN ONLY %s m
-				-- By an index first: its name, as that text has it, with or without schema and quotes.
-				CROSS JOIN LATERAL substring(m.function
-					FROM '^(?:(?:"(?:[^"]|"")*"|[^".(]+)\.)?("(?:[^"]|"")*"|[^".(]+)\(') n(quoted)
-				JOIN pg_proc p ON p.proname = replace(CASE WHEN n.quoted LIKE '"%%' THEN
-					substr(n.quoted, 2, length(n.quoted) - 2) ELSE n.quoted END, '""', '"')::name
-					AND p.oid::regprocedure::text = m.function
+				coalesce(m.description, ''), ours, r.names, coalesce(p.proargnames[2:p.pronargs], '{}'), NULL::jsonb
+			FROM unnest(written) m
+			-- By an index first: its name, as that text has it, with or without schema and quotes.
+			CROSS JOIN LATERAL substring(m.function
+				FROM '^(?:(?:"(?:[^"]|"")*"|[^".(]+)\.)?("(?:[^"]|"")*"|[^".(]+)\(') n(quoted)
+			JOIN pg_proc p ON p.proname = replace(CASE WHEN n.quoted LIKE '"%' THEN
+				substr(n.quoted, 2, length(n.quoted) - 2) ELSE n.quoted END, '""', '"')::name
+				-- There is but one of ours, and to write all these names takes long.
+				AND CASE WHEN ours THEN p.pronamespace = 'stepadv'::regnamespace
+					ELSE p.oid::regprocedure::text = m.function END
 			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names
 				FROM generate_subscripts(p.proargmodes, 1) i(i) WHERE p.proargmodes[i.i] = 't') r
 			WHERE p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND r.names IS NOT NULL
-				AND (o.ours OR p.proowner IN (o.owner, m.function_owner) AND m.method ~ '^[a-z_][a-z0-9_]*$'
+				AND (ours OR p.proowner IN (owner, m.function_owner) AND m.method ~ '^[a-z_][a-z0-9_]*$'
 					AND NOT EXISTS (SELECT FROM stepadv_internal.combined_views v WHERE v.suffix = m.method))
-			ORDER BY CASE WHEN o.ours THEN m.place END, m.method$query$,
-			known_methods.methods = 'stepadv_internal.methods'::regclass,
-			(SELECT c.relowner FROM pg_class c WHERE c.oid = known_methods.methods),
-				stepadv_internal.relation_name(known_methods.methods));
+			ORDER BY CASE WHEN ours THEN m.place END, m.method;
 	END IF;
 END
 $$;

@@ -53,9 +53,6 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
-	is_new CONSTANT boolean := (a).dimensions IS NOT NULL
-		OR EXISTS (SELECT FROM unnest('{task_id,run_id,policy_step}'::text[]) r, stepadv_internal.run_column(a, r) c
-			WHERE c.view IS NOT NULL);
 	-- What the views have columns for.
 	own CONSTANT text := '^mean_reward_|^reward_.*_sum$';
 	taken text[] := '{rollout_id,step_no,step_id,method,advantage,staleness,n_groups,n_judged_groups,
@@ -80,7 +77,12 @@ BEGIN
 		i := i + 1;
 		fed_by := 'stepadv_' || role;
 		divider := 'stepadv_by_' || role;
-		stands := is_new AND role <> 'started_at' AND key IS NOT NULL AND keys[key] = name;
+		stands := role <> 'started_at' AND key IS NOT NULL AND keys[key] = name;
+		-- Where there are but the first two.
+		IF stands AND role = 'policy_version' AND (a).dimensions IS NULL THEN
+			stands := EXISTS (SELECT FROM unnest('{task_id,run_id,policy_step}'::text[]) r,
+				stepadv_internal.run_column(a, r) c WHERE c.view IS NOT NULL);
+		END IF;
 		name := stepadv_internal.free_name(taken, CASE WHEN name ~ own THEN 'base_' ELSE '' END || name, 'base_'::text);
 		stands := stands AND keys[key] = name;
 		of_g := CASE WHEN stands THEN format('g.%I', name) ELSE 'g.' || divider END;

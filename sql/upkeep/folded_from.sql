@@ -16,47 +16,57 @@ COMMENT ON FUNCTION stepadv_internal.read_below(regclass[]) IS
 -- With the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
 -- here: as it is known in this database. Places of nodes in the text of a view are no part of its definition: they
 -- move with blanks and line breaks. The labels of an enum are what a value is known by where it becomes a text. A
--- partition that is attached again has another row in the catalog.
+-- partition that is attached again has another row in the catalog. Each kind by itself: of most there is nothing, and
+-- to plan a query takes longer than to run it.
 CREATE FUNCTION stepadv_internal.below(views regclass[], attachment regclass)
 RETURNS TABLE (kind text, object oid, here text, name text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	tables oid[];
+	queries oid[];
+	functions oid[];
+	enums oid[];
 BEGIN
-	RETURN QUERY WITH RECURSIVE named AS MATERIALIZED (
-		SELECT r.kind, r.object FROM stepadv_internal.read_below(array_remove(below.views, NULL)) r WHERE r.name IS NULL
-	), parts AS (
-		SELECT i.inhrelid FROM named n JOIN pg_inherits i ON n.kind = 'table' AND i.inhparent = n.object
-		UNION
-		SELECT i.inhrelid FROM parts p JOIN pg_inherits i ON i.inhparent = p.inhrelid
-	), known (kind, object, definition, name) AS MATERIALIZED (
-		SELECT 'place', NULL::oid, concat_ws(' ', s.system_identifier, below.views::oid[]), NULL
+	SELECT array_agg(r.object) FILTER (WHERE r.kind = 'table'), array_agg(r.object) FILTER (WHERE r.kind = 'view'),
+		array_agg(r.object) FILTER (WHERE r.kind = 'function'), array_agg(r.object) FILTER (WHERE r.kind = 'enum')
+	INTO tables, queries, functions, enums
+	FROM stepadv_internal.read_below(array_remove(below.views, NULL)) r WHERE r.name IS NULL;
+	RETURN QUERY SELECT 'place', NULL::oid, concat_ws(' ', 'place', s.system_identifier, below.views::oid[]), NULL
 		FROM pg_control_system() s
-		UNION ALL
-		SELECT 'table', n.object, NULL, NULL FROM named n WHERE n.kind = 'table'
-		UNION ALL
-		SELECT 'part', p.inhrelid, string_agg(concat_ws(' ', i.inhparent, i.xmin), ' ' ORDER BY i.inhseqno), NULL
-		FROM parts p JOIN pg_inherits i ON i.inhrelid = p.inhrelid GROUP BY p.inhrelid
-		UNION ALL
-		SELECT 'view', n.object,
-			md5(regexp_replace(r.ev_action::text, ':(location|stmt_location|stmt_len) -?[0-9]+', '', 'g')), NULL
-		FROM named n JOIN pg_rewrite r ON n.kind = 'view' AND r.ev_class = n.object
-		UNION ALL
-		SELECT 'function', p.oid, md5(ROW(p.prolang, p.provolatile, p.proisstrict, p.prosecdef, p.prosrc, p.probin,
-				p.proconfig, g.aggtransfn, g.aggfinalfn, g.agginitval)::text
-			|| coalesce(pg_get_function_sqlbody(p.oid), '')), NULL
-		FROM named n JOIN pg_proc p ON n.kind = 'function' AND p.oid = n.object
-		LEFT JOIN pg_aggregate g ON g.aggfnoid = p.oid
-		UNION ALL
-		SELECT 'label', e.enumtypid, concat_ws(' ', e.oid, e.enumlabel), e.enumlabel::text
-		FROM named n JOIN pg_enum e ON n.kind = 'enum' AND e.enumtypid = n.object
-		UNION ALL
-		SELECT 'triggers', k.relation::oid,
-			md5(string_agg(concat_ws(' ', k.trigger, t.xmin), ', ' ORDER BY k.trigger, k.event)), NULL
+		UNION ALL SELECT 'table', t.t, format('table %s', t.t), NULL FROM unnest(tables) t(t)
+		UNION ALL SELECT 'view', r.ev_class, format('view %s %s', r.ev_class, md5((
+			SELECT string_agg(ltrim(n.n, '-0123456789'), '') FROM unnest(string_to_array(
+				replace(r.ev_action::text, ':stmt_len ', ':location '), 'location ')) n(n)))), NULL
+			FROM pg_rewrite r WHERE r.ev_class = ANY (queries);
+	IF EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = ANY (tables)) THEN
+		RETURN QUERY WITH RECURSIVE parts AS (
+			SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = ANY (tables)
+			UNION
+			SELECT i.inhrelid FROM parts p JOIN pg_inherits i ON i.inhparent = p.inhrelid
+		)
+		SELECT 'part', p.inhrelid, concat_ws(' ', 'part', p.inhrelid,
+			string_agg(concat_ws(' ', i.inhparent, i.xmin), ' ' ORDER BY i.inhseqno)), NULL
+		FROM parts p JOIN pg_inherits i ON i.inhrelid = p.inhrelid GROUP BY p.inhrelid;
+	END IF;
+	IF functions IS NOT NULL THEN
+		RETURN QUERY SELECT 'function', p.oid, format('function %s %s', p.oid,
+			md5(ROW(p.prolang, p.provolatile, p.proisstrict, p.prosecdef, p.prosrc, p.probin, p.proconfig,
+				g.aggtransfn, g.aggfinalfn, g.agginitval)::text || coalesce(pg_get_function_sqlbody(p.oid), ''))), NULL
+		FROM pg_proc p LEFT JOIN pg_aggregate g ON g.aggfnoid = p.oid WHERE p.oid = ANY (functions);
+	END IF;
+	IF enums IS NOT NULL THEN
+		RETURN QUERY SELECT 'label', e.enumtypid, concat_ws(' ', 'label', e.enumtypid, e.oid, e.enumlabel),
+			e.enumlabel::text
+		FROM pg_enum e WHERE e.enumtypid = ANY (enums);
+	END IF;
+	IF below.attachment IS NOT NULL THEN
+		RETURN QUERY SELECT 'triggers', k.relation::oid, format('triggers %s %s', k.relation::oid,
+			md5(string_agg(concat_ws(' ', k.trigger, t.xmin), ', ' ORDER BY k.trigger, k.event))), NULL
 		FROM stepadv_internal.kept_triggers(below.attachment) k JOIN pg_trigger t ON t.oid = k.trigger
-		GROUP BY k.relation
-	)
-	SELECT k.kind, k.object, concat_ws(' ', k.kind, k.object, k.definition), k.name FROM known k;
+		GROUP BY k.relation;
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.below(regclass[], regclass) IS

@@ -193,8 +193,9 @@ BEGIN
 	THEN
 		RETURN;
 	END IF;
-	methods := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m WHERE m.method = ANY ((a).view_kinds)
-		ORDER BY m.number);
+	methods := ARRAY(SELECT m
+		FROM stepadv_internal.made_methods(a, ARRAY(SELECT k FROM stepadv_internal.methods_of(a) k)) m
+		WHERE m.method = ANY ((a).view_kinds) ORDER BY m.number);
 	FOREACH name IN ARRAY ARRAY(SELECT d.name FROM stepadv_internal.divisions(a) d WHERE NOT d.stands ORDER BY d.i)
 		|| 'digest'::text LOOP
 		names := names || stepadv_internal.free_name(names, name, 'kept_'::text);
