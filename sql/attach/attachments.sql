@@ -131,7 +131,7 @@ DECLARE
 	found stepadv_internal.attached[] := ARRAY(SELECT a
 		FROM stepadv_internal.attachments(NULL::oid, own_attachments.source) a
 		WHERE own_attachments.source IS NOT NULL);
-	a stepadv_internal.attached;
+	one stepadv_internal.attached;
 BEGIN
 	IF cardinality(found) = 0 THEN
 		found := ARRAY(SELECT a FROM pg_class t, stepadv_internal.attachments(t.relowner, NULL::regclass) a
@@ -142,9 +142,9 @@ BEGIN
 		found := ARRAY(SELECT f FROM unnest(found) f
 			ORDER BY (SELECT c.relnamespace::regnamespace::text FROM pg_class c WHERE c.oid = f.attachment), f.prefix);
 	END IF;
-	FOREACH a IN ARRAY found LOOP
-		IF own_attachments.prefix IS NULL OR (a).prefix = own_attachments.prefix THEN
-			RETURN NEXT a;
+	FOREACH one IN ARRAY found LOOP
+		IF own_attachments.prefix IS NULL OR (one).prefix = own_attachments.prefix THEN
+			RETURN NEXT one;
 		END IF;
 	END LOOP;
 END
