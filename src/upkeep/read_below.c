@@ -27,6 +27,7 @@
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
@@ -276,7 +277,8 @@ refuse_function(Walk *walk, const FormData_pg_proc *proc, Oid extension, bool ha
 	bool		is_server = proc->oid < FirstNormalObjectId;
 	char	   *name = psprintf("%s()", NameStr(proc->proname));
 
-	if (proc->provolatile == PROVOLATILE_IMMUTABLE)
+	/* In 14 interval_out is declared immutable; it depends on IntervalStyle. */
+	if (proc->provolatile == PROVOLATILE_IMMUTABLE && proc->oid != F_INTERVAL_OUT)
 		return;
 	if (proc->provolatile == PROVOLATILE_VOLATILE || (is_server && says_what_is_now(proc)))
 		give(walk, "changing", walk->place, name);
