@@ -58,7 +58,7 @@ def interrupt(number: int, frame: Any) -> NoReturn:
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
     try:
         import psycopg
     except ImportError:

@@ -29,7 +29,7 @@ def words_of(error: psycopg.Error) -> str:
     """What the server says, without where in itself it found it."""
     diagnostic = error.diag
     if diagnostic is None or diagnostic.message_primary is None:
-        words = " ".join(str(error).split()) or type(error).__name__
+        words = " ".join(str(error).split()).removeprefix("connection is bad: ") or type(error).__name__
         return f"the connection failed: {words}" if isinstance(error, psycopg.OperationalError) else words
     detail = f"({diagnostic.message_detail})" if diagnostic.message_detail else None
     return " ".join(part for part in (diagnostic.message_primary, detail, diagnostic.message_hint) if part)
@@ -39,10 +39,10 @@ def connect(options: argparse.Namespace) -> psycopg.Connection[Any]:
     """To a database that has the extension, in this program's version."""
     name = options.dbname or None
     is_string = name is not None and ("=" in name or re.match(r"postgres(ql)?://", name))
-    given = {"host": options.host, "port": options.port, "user": options.username}
+    given: dict[str, Any] = {"host": options.host, "port": options.port, "user": options.username}
     given |= {"client_encoding": "UTF8", "fallback_application_name": f"stepadv {options.command}"}
     given |= {} if is_string else {"dbname": name}
-    connection = psycopg.connect(name if is_string else "", autocommit=True, **given)
+    connection = psycopg.connect(name or "" if is_string else "", autocommit=True, **given)
     connection.execute(SETTINGS)
     check_version(connection)
     return connection

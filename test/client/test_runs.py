@@ -185,6 +185,13 @@ class Runs(Case):
         self.refused("^stepadv import: --outcomes: .*nowhere.csv: No such file", "--outcomes", self.folder / "nowhere.csv", self.folder / "r", status=2)
         self.refused("^stepadv import: --outcomes: .*cut.json: invalid JSON", "--outcomes", self.write("cut.json", '{"a'), self.folder / "r", status=2)
 
+    def test_names(self):
+        """the task's name is not said again within a try's"""
+        for name in ("replay__a__a-1__own__install-1__a__a-1", "gpt__install-1__a__a-1", "a__a-1"):
+            self.write(f"out/{name}.traj", swe("a__a-1", f"ls {name}"))
+        self.loaded(self.folder / "out")
+        self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts ORDER BY 1"), "a__a-1 / out\na__a-1 / out--gpt__install-1\na__a-1 / out--replay__own__install-1")
+
     def test_warning(self):
         """a warning without verdicts; with -k and nothing loaded, never 0 left out"""
         path = self.write("a__a-1.traj", swe("a__a-1"))

@@ -138,7 +138,8 @@ class Source(Relation):
     def is_of_batch_td(self) -> bool:
         """A view of it, or a selection from one."""
         kinds = self.attachment.kinds if self.attachment else {}
-        return "batch_td" in ({kinds[self.oid]} if self.oid in kinds else {kinds.get(o) for o, _, _ in self._below})
+        below = [self.oid] if self.oid in kinds else [oid for oid, _, _ in self._below]
+        return "batch_td" in {kinds.get(oid) for oid in below}
 
     def all_steps(self, keys: list[str], given: Relation | None) -> Relation:
         """Where the steps of the rollouts all are, not only those chosen: the table below."""

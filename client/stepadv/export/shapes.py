@@ -182,7 +182,11 @@ def verl(lines: Lines) -> Iterator[str]:
             raise Failed(f"rows for verl need tokens: {whose(step_no, key[-1])} has none")
         truth = metadata.get("ground_truth") if isinstance(metadata, dict) else None
         truth = truth if isinstance(truth, str) else "" if truth is None else dump(truth)
-        line = {"data_source": source.name, "prompt": lines.at(key, step_no, metadata)[0], "ability": "agent"}
+        line: dict[str, Any] = {
+            "data_source": source.name,
+            "prompt": lines.at(key, step_no, metadata)[0],
+            "ability": "agent",
+        }
         line["reward_model"] = {"style": "rule", "ground_truth": truth}
         extra = joined(dump({"index": index, "split": channel}), beside)
         yield joined(dump(line), f'{{"extra_info": {extra}}}', token_items)

@@ -148,7 +148,7 @@ class Conversation:
         args, written, repaired = parse_arguments(call.args)
         told, ok = (result.text, result.ok) if result else (None, None)
         problems = {"calls without a name": call.tool is None, "calls without a result": told is None}
-        self.repaired.update(what for what, is_so in (problems | {repaired: repaired}).items() if is_so)
+        self.repaired.update(what for what, is_so in (problems | {repaired or "": repaired}).items() if is_so)
         if told is not None and ok is None:
             ok = reads_well(told)
         action = f'{{"name": {to_json(call.tool)}, "arguments": {"null" if written is None else written}}}'

@@ -14,14 +14,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from stepadv.importing.format import name_parts
 from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, parse
 from stepadv.text import Failed, complain
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".txt", ".eval")
-PACKED = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+PACKED: dict[str, Callable[..., Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 MARKS = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
 BOM = b"\xef\xbb\xbf"
 IS_LOG = re.compile(r"(^|\n)Action( [0-9]+)?: ")
@@ -111,7 +111,7 @@ def sources_of(paths: list[str]) -> dict[str, str]:
     for several in alike.values():
         # Packed and plain, a file is the same.
         if len({os.path.dirname(found[path]) for path in several}) > 1:
-            n = len(os.path.commonpath(os.path.dirname(found[path]) for path in several).rstrip("/"))
+            n = len(os.path.commonpath([os.path.dirname(found[path]) for path in several]).rstrip("/"))
             found |= {path: f"{found[path][:n]}/.{found[path][n:]}" for path in several}
     return found
 
@@ -157,7 +157,8 @@ def open_file(path: str) -> Iterator[IO[bytes]]:
         kind = next((kind for kind, mark in MARKS.items() if begin.startswith(mark)), "")
         if not kind and path.endswith(".gz") and begin:
             raise CannotRead("it is not in gzip format")
-        with PACKED.get(kind, open)(path, "rb") as stream:
+        opened: Callable[[str, str], Any] = PACKED.get(kind, open)
+        with opened(path, "rb") as stream:
             yield stream
 
 

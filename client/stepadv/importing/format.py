@@ -8,7 +8,7 @@ reward, turn_reward, value, cost, the arrays of tokens, and meta.
 
 import os.path
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -79,7 +79,7 @@ class Where(NamedTuple):
     def try_of(self, task: str) -> str:
         """What people call a try: the task, and what the file's directory and name have beside it."""
         folder, base = name_parts(self.source or "")
-        base = base[len(task) :].strip("._-") if base.startswith(task) else base
+        base = "__".join(part for part in (part.strip("._-") for part in base.split(task or base)) if part)
         base = "" if base == "output" and folder else base
         folder = "/".join(part for part in folder.split("/") if part != task)
         which = "--".join(part for part in (folder, base) if part)
@@ -102,10 +102,10 @@ class Format(NamedTuple):
     """How documents of a kind are read."""
 
     has: tuple[tuple[Mark, ...], ...]  # a document of the format has all marks of one of these variants
-    read: Callable[[Json, Where], Iterable[Rollout]] | None = None
+    read: Callable[[Json, Where], Iterable[Rollout]] = lambda document, where: ()
     # If many documents make one rollout: (its key, part) of each, and the rollouts of the parts of a key.
-    split: Callable[[Json, Where], Iterable[tuple[str, Json]]] | None = None
-    join: Callable[[list[Json], Where], Iterable[Rollout]] | None = None
+    split: Callable[[Json, Where], Iterable[tuple[Hashable, Json]]] | None = None
+    join: Callable[[list[Json], Where], Iterable[Rollout]] = lambda parts, where: ()
     in_parts: bool = False  # steps have numbers, so that some of a rollout's may be loaded before others
 
 
@@ -209,19 +209,19 @@ def rollout_of(
     where: Where,
     record: Json,
     table: Table,
+    members: Mapping[str, Json],
     talk: Conversation | None = None,
     document: Json = None,
     used: Iterable[str] | None = None,
-    meta: dict[str, Json] | None = None,
-    **more: Json,
+    meta: Mapping[str, Json] | None = None,
 ) -> Rollout:
     """A rollout by a table, with the steps of a conversation.  used: members of the record that are no metadata; by
-    default all.  more: members that a format finds otherwise, which count before the table if they are not None."""
+    default all.  members: what a format finds otherwise, which counts before the table if it is not None."""
     found = pick(table, record, document)
     noted = {name[5:]: found.pop(name) for name in list(found) if name.startswith("meta.")}
     rest = without(fields(record), used) if used is not None else {}
     kept = given({"source": where.source, **noted, **(meta or {})}) | rest
-    return {**found, **given(more), "meta": kept or None, **(talk.about() if talk else {})}
+    return {**found, **given(members), "meta": kept or None, **(talk.about() if talk else {})}
 
 
 def tokens_of(record: Json) -> dict[str, list[Json]]:

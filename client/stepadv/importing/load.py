@@ -108,10 +108,10 @@ class Reader:
                     continue
                 where = Where(self.paths[n - 1]) if self.file.more else Where(self.source, n)
                 if format.split is None:
-                    for rollout in self.trying(n, lambda v=value, w=where, f=format: f.read(v, w)):
+                    for rollout in self.trying(n, format.read, value, where):
                         yield rollout, n
                     continue
-                for key, part in self.trying(n, lambda v=value, w=where, f=format: f.split(v, w)):
+                for key, part in self.trying(n, format.split, value, where):
                     parts.add("" if self.file.more else key, n, part)
                 if self.size > CHUNK and format.in_parts:
                     # Of the last there may be more.
@@ -134,10 +134,10 @@ class Reader:
             self.likely = name
         return FORMATS[self.likely] if self.likely else None
 
-    def trying(self, n: int, made: Callable[[], Iterable[Any]]) -> list[Any]:
+    def trying(self, n: int, made: Callable[..., Iterable[Any]], *given: Any) -> list[Any]:
         """What is made of a document, all of it; or nothing, and what is wrong with it is noted."""
         try:
-            found = list(made())
+            found = list(made(*given))
             if not found:
                 raise Bad("there is no rollout in the document")
             return found
@@ -154,7 +154,7 @@ class Reader:
 
     def joined(self, parts: Parts, format: Format, but: Hashable = None) -> Iterator[tuple[Rollout, int]]:
         for n, found in parts.take(but):
-            for rollout in self.trying(n, lambda n=n, found=found: format.join(found, Where(self.source, n))):
+            for rollout in self.trying(n, format.join, found, Where(self.source, n)):
                 yield rollout, n
 
 

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from stepadv.importing.format import Bad, Rollout
@@ -241,9 +242,9 @@ class Row:
         rollout's first."""
         prefix = "\t".join(map(text, self.key))
         table = OF_STEP | RARE if self.has_rare else OF_STEP
-        for i, (step, after) in enumerate(zip(steps, [*steps[1:], {}], strict=False)):
-            told = step.get("next_observation")
-            if told is not None and told == after.get("observation"):
+        seen_next = [step.get("observation") for step in steps[1:]]
+        for i, (step, seen) in enumerate(zip_longest(steps, seen_next)):
+            if seen is not None and step.get("next_observation") == seen:
                 step = {**step, "next_observation": None}
             try:
                 if self.has_rare:

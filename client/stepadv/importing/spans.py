@@ -112,7 +112,7 @@ class Turn:
 
 def kinds_above(span: Span, by_id: dict[str, Span]) -> set[str]:
     kinds, seen = set(), {span.get("span")}
-    while (parent := by_id.get(span.get("parent"))) is not None and parent.get("span") not in seen:
+    while (parent := by_id.get(span.get("parent", ""))) is not None and parent.get("span") not in seen:
         kinds.add(parent["kind"])
         seen.add(parent.get("span"))
         span = parent
@@ -278,7 +278,9 @@ def says(spans: list[Span], key: str) -> Json:
 def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     ids = {span.get("span") for span in spans}
     # A span whose parent is somewhere else is a root here.
-    found = [{"scores": [], **s, "parent": s.get("parent") if s.get("parent") in ids else None} for s in spans]
+    found: list[Span] = [
+        {"scores": [], **s, "parent": s.get("parent") if s.get("parent") in ids else None} for s in spans
+    ]
     n_orphans = sum(s.get("parent") is not None and s["parent"] not in ids for s in spans)
     ordered = sorted(found, key=lambda s: (s.get("parent") is not None, begin_of(s)))
     roots = [s for s in ordered if s.get("parent") is None]
@@ -306,7 +308,7 @@ def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     }
     for span in reversed(ordered):
         members |= span.get("about") or {}
-    meta = {
+    noted = {
         "source": where.source,
         "name": says(roots, "name"),
         "session": says(ordered, "session"),
@@ -316,8 +318,8 @@ def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
         **sums,
     }
     names = {"group_id": group, "rollout_id": trace or digest(found), "problem": problem}
-    meta = {**(says(roots, "more") or {}), **given(meta)} or None
-    return given({**verdict_of_scores(scores), **members, **names, "meta": meta}) | made
+    meta = {**(says(roots, "more") or {}), **given(noted)}
+    return given({**verdict_of_scores(scores), **members, **names, "meta": meta or None}) | made
 
 
 # Names of attributes that say what a trace is about, the surest first.

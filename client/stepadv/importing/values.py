@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -31,9 +31,10 @@ def _constant(name: str) -> Any:
 
 _decoder = json.JSONDecoder(parse_constant=_constant)
 _sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-_quote = json.encoder.encode_basestring
+_quote = json.encoder.encode_basestring  # type: ignore[attr-defined]
 # What JSONEncoder.encode makes anew for every value, which takes longer than most values.
-_encode = json.encoder.c_make_encoder(None, None, _quote, None, ": ", ", ", False, False, False)
+_make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
+_encode = _make(None, None, _quote, None, ": ", ", ", False, False, False)
 
 
 def to_json(value: Json) -> str:
@@ -146,7 +147,7 @@ def first(value: Json, paths: str) -> Json:
     return next((v for path in paths.split() if (v := at(value, path)) is not None), None)
 
 
-def given(record: dict[str, Json]) -> dict[str, Json]:
+def given(record: Mapping[str, Json]) -> dict[str, Json]:
     """Without members that are null."""
     return {key: value for key, value in record.items() if value is not None}
 

@@ -20,7 +20,7 @@ OF_TASK = "task_id instance_id task_name task problem_id group_id id name"
 OF_SUCCESS = "success resolved is_resolved solved passed correct correctness"
 OF_OUTCOME = "reward outcome return score"
 # C, P, I and N are Inspect's grades.
-WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+WORDS: dict[str, float | None] = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 WORDS |= dict.fromkeys("true t yes y pass passed success resolved correct".split(), 1.0)
 WORDS |= dict.fromkeys("false f no n fail failed failure unresolved incorrect".split(), 0.0)
 NUMBER = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")

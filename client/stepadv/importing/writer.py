@@ -173,11 +173,10 @@ class Writer:
         try:
             row = Row(rollout, place, self.tables.shape, self.tables.options)
         except Bad as bad:
-            places = rollout.get("places")
-            if bad.step is None or places:
-                tally.problem(place if bad.step is None else places[bad.step], str(bad))
+            if bad.step is not None and "places" in rollout:
+                tally.problem(rollout["places"][bad.step], str(bad))
             else:
-                tally.problem(place, f"step {bad.step + 1}: {bad}")
+                tally.problem(place, str(bad) if bad.step is None else f"step {bad.step + 1}: {bad}")
             return
         if rollout.get("contradictions") and not self.replace:
             for n, words in rollout["contradictions"]:

@@ -20,7 +20,8 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     task = digest(document.get("input"))
     group = training_group(document.get("step"), document.get("uid"), task)
     steps = [read_step(s) for s in objects(document.get("steps"))]
-    yield rollout_of(where, document, TABLE, used=USED, task_id=task, group_id=group, steps=steps)
+    members = {"task_id": task, "group_id": group, "steps": steps}
+    yield rollout_of(where, document, TABLE, members, used=USED)
 
 
 FORMAT = Format((("trajectory_uid", "input", "steps[]", "steps[].step_index"),), read)

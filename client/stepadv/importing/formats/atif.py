@@ -87,9 +87,8 @@ def read_one(document: Json, where: Where) -> Rollout:
         "group_id": otherwise if task is None else task,
         "rollout_id": first(document, "trajectory_id session_id") or where.rollout or digest(told),
     }
-    rollout = rollout_of(
-        where, document | {"steps": told}, TABLE, hear(told), meta={"sub_agents": subs or None}, **members
-    )
+    meta = {"sub_agents": subs or None}
+    rollout = rollout_of(where, document | {"steps": told}, TABLE, members, hear(told), meta=meta)
     add_metrics(rollout, told)
     return rollout
 
@@ -129,18 +128,18 @@ def relations(documents: dict[str, Json]) -> dict[str, tuple[str, bool]]:
         for ref in (ref for r in results for ref in objects(r.get("subagent_trajectory_ref"))):
             # A session that both share tells nothing.
             session, path = words(ref.get("session_id")), file_of(ref.get("trajectory_path"))
-            of_session = named.get(session) if session != words(document.get("session_id")) else None
-            child = path if path in documents else named.get(words(ref.get("trajectory_id"))) or of_session
-            if child not in (None, name):
+            of_session = named.get(session or "") if session != words(document.get("session_id")) else None
+            child = path if path in documents else named.get(words(ref.get("trajectory_id")) or "") or of_session
+            if child is not None and child != name:
                 found[child] = (name, False)
         follows = file_of(document.get("continued_trajectory_ref"))
         if follows in documents and follows != name:
             found[follows] = (name, True)
     for name, document in documents.items():
-        base, parent = PART.match(name), named.get(parent_of(document))
+        base, parent = PART.match(name), named.get(parent_of(document) or "")
         if parent is None and base:
             parent = next((n for n in documents if n.startswith(base[1] + ".") and not PART.match(n)), None)
-        if name not in found and parent not in (None, name):
+        if name not in found and parent is not None and parent != name:
             found[name] = (parent, any(m and m[2] == "cont" for m in (base, PART.match(id_of(document)))))
     return found
 

@@ -67,7 +67,7 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
         "rollout_id": session or where.rollout or digest(messages),
         **lasting(r.get("timestamp") for r in own),
     }
-    yield rollout_of(where, own[0], TABLE, talk, meta=more, **members)
+    yield rollout_of(where, own[0], TABLE, members, talk, meta=more)
 
 
 def has_message(document: Json) -> bool:

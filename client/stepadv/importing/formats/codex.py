@@ -47,7 +47,7 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
         "rollout_id": own_id or where.rollout or digest(records),
         **lasting(r.get("timestamp") for r in records),
     }
-    yield rollout_of(where, session, TABLE, talk, meta={"prompt": asked, "system_prompt": told}, **members)
+    yield rollout_of(where, session, TABLE, members, talk, meta={"prompt": asked, "system_prompt": told})
 
 
 FORMAT = Format(

@@ -46,7 +46,7 @@ def about_trial(document: Json) -> Rollout:
         "policy": " ".join(part for part in (agent, model) if part) or None,
     }
     noted = {} if problem in (None, "none", "unset") else {"exception": words(problem)}
-    return rollout_of(Where(), document, TABLE, meta=noted, **members)
+    return rollout_of(Where(), document, TABLE, members, meta=noted)
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:

@@ -42,7 +42,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
             "group_id": path_of(at(log, "eval.task"), id) or "",
             "rollout_id": words(one.get("uuid")) or own,
         }
-        yield rollout_of(where, one, TABLE, hear_messages(one.get("messages")), log, **about)
+        yield rollout_of(where, one, TABLE, about, hear_messages(one.get("messages")), log)
 
 
 FORMAT = Format((("samples[]", "eval.task", "eval.model"), ("header.eval.task", "sample")), read)

@@ -31,11 +31,11 @@ def read_episode(key: str, episode: Json, where: Where) -> Rollout:
         # Task ids are those of one file of the data set: the question tells tasks apart.
         "group_id": f"{environment}-{short_id(key if query is None else query)}",
         "rollout_id": f"{where.rollout or digest(history)}-{key}",
-        "truncated": best is not None and words(best)[:1] != "1" and taken is not None and taken == most,
+        "truncated": best is not None and str(best)[:1] != "1" and taken is not None and taken == most,
         "steps": in_turn(query, turns),
         "repaired": Counter({"actions without an observation": n_missing}),
     }
-    return rollout_of(where, episode, TABLE, **members)
+    return rollout_of(where, episode, TABLE, members)
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:

@@ -38,7 +38,7 @@ def steps_of(messages: list[dict[str, Json]], repaired: Counter[str]) -> list[di
     for (message, *_), back in zip(turns[1:], told[1:], strict=True):
         text = text_of(message.get("content"))
         commands = commands_of(message, text or "")
-        step = {"next_observation": back, "action": text, "ok": False}
+        step: dict[str, Json] = {"next_observation": back, "action": text, "ok": False}
         if len(commands) == 1:
             step |= {"action": commands[0], "tool": "bash", "args": {"command": commands[0]}, "meta": {"text": text}}
             step["ok"] = None if back is None else reads_well(back)
@@ -58,7 +58,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         repaired: Counter[str] = Counter()
         dropped = Counter({"system messages": sum(m.get("role") == "system" for m in messages)})
         made = {"steps": steps_of(messages, repaired), "dropped": dropped, "repaired": repaired}
-    yield keep(rollout_of(where, document, TABLE, **about(document) | names | made), document.get("messages"))
+    yield keep(rollout_of(where, document, TABLE, about(document) | names | made), document.get("messages"))
 
 
 FORMAT = Format((("messages[]", "trajectory_format=mini-swe-agent | info.mini_version"),), read)

@@ -20,7 +20,7 @@ def read_record(record: dict[str, Json], where: Where) -> Rollout:
     rollout = words(first(record, "rollout_id uuid session_id" + (" id" if own is not None else "")))
     rollout = f"{group}-t{trial}" if group is not None and trial is not None else rollout or digest(messages)
     names = {"group_id": group, "rollout_id": rollout}
-    return keep(rollout_of(where, record, {}, hear_messages(messages), used=USED, **about(record) | names), messages)
+    return keep(rollout_of(where, record, {}, about(record) | names, hear_messages(messages), used=USED), messages)
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:

@@ -144,7 +144,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         "group_id": instance or otherwise,
         "rollout_id": name if attempt is None else f"{name} / try {words(attempt)}",
     }
-    yield rollout_of(where, record, TABLE, Events(events).talk, **about(record) | pick(TIMES, events) | names)
+    yield rollout_of(where, record, TABLE, about(record) | pick(TIMES, events) | names, Events(events).talk)
 
 
 def has_events(document: Json) -> bool:

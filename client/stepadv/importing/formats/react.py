@@ -113,7 +113,7 @@ def read_try(one: Try, where: Where) -> Rollout:
     }
     question = None if one.is_episode else one.task
     meta = {"trial": one.trial, "status": one.section, "question": question, "answer": one.answer}
-    return rollout_of(where, None, {}, meta=meta, **members)
+    return rollout_of(where, None, {}, members, meta=meta)
 
 
 def read(document: str, where: Where) -> Iterator[Rollout]:

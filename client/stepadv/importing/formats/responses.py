@@ -58,8 +58,10 @@ def hear_item(talk: Conversation, item: dict[str, Json], kind: str) -> None:
         talk.result(text_of(item.get("output")), item.get("call_id"))
     elif kind == "think":
         talk.think(text_of(item.get("content")) or text_of(item.get("summary")) or None)
+    elif kind == "say":
+        talk.say(text_of(item.get("content")))
     else:
-        (talk.say if kind == "say" else talk.see)(text_of(at(item, "content")))
+        talk.see(text_of(at(item, "content")))
 
 
 def hear_items(told: list[Json], output: list[Json]) -> tuple[Conversation, str | None]:
@@ -105,13 +107,11 @@ def read(document: dict[str, Json], where: Where) -> Iterator[Rollout]:
         **about(document),
         "group_id": group,
         "rollout_id": own if trial is None else f"{group}-{trial}",
-        # What an export begins the conversation with.
-        "meta": {
-            "environment": environment,
-            "system_prompt": join((text_of(params.get("instructions")), system)) or None,
-        },
     }
-    found = rollout_of(where, params, TABLE, talk, response, **members)
+    # What an export begins the conversation with.
+    told_first = join((text_of(params.get("instructions")), system)) or None
+    meta = {"environment": environment, "system_prompt": told_first}
+    found = rollout_of(where, params, TABLE, members, talk, response, meta=meta)
     asked, steps = words(at(params, "metadata.problem_statement")), found["steps"]
     for step in steps:
         if asked is not None and step["turn"] == steps[0]["turn"] and step.get("observation") is None:

@@ -32,8 +32,10 @@ def split(document: Json, where: Where) -> Iterator[tuple[Hashable, Json]]:
         step["meta"] = meta
     elif meta is not None and "action" not in step:
         rollout["meta"] = meta
-    key = tuple([repr(rollout.get(name)) for name in NAMES])
-    yield key, (where.n, rollout, step if "step_no" in step else None, meta)
+    yield (
+        tuple([repr(rollout.get(name)) for name in NAMES]),
+        (where.n, rollout, step if "step_no" in step else None, meta),
+    )
 
 
 def join(parts: list[Json], where: Where) -> Iterator[Rollout]:

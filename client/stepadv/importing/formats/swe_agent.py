@@ -81,7 +81,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         "dropped": Counter(dropped),
         "repaired": repaired,
     }
-    yield keep(rollout_of(where, document, TABLE, **members), listed(document.get("history")))
+    yield keep(rollout_of(where, document, TABLE, members), listed(document.get("history")))
 
 
 def has_steps(document: Json) -> bool:

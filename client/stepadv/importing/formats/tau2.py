@@ -43,7 +43,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         task = words(simulation.get("task_id"))
         group = path_of(at(document, "info.environment_info.domain_name"), task) or ""
         own = words(simulation.get("id")) or f"{task}-t{words(simulation.get('trial'))}"
-        yield rollout_of(where, simulation, TABLE, talk, document, group_id=group, rollout_id=own)
+        yield rollout_of(where, simulation, TABLE, {"group_id": group, "rollout_id": own}, talk, document)
 
 
 FORMAT = Format(

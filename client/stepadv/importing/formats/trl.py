@@ -53,7 +53,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         "group_id": training_group(document.get("step"), None, task),
         "rollout_id": where.line or digest(document),
     }
-    found = rollout_of(where, document, TABLE, talk, used=USED, **members)
+    found = rollout_of(where, document, TABLE, members, talk, used=USED)
     # The tokens of several turns cannot be told apart.
     if len(found["steps"]) == 1:
         found["steps"][0] |= tokens_of(document)

@@ -21,7 +21,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         "group_id": path_of(environment, first(document, "example_id id")) or "",
         "rollout_id": own,
     }
-    yield keep(rollout_of(where, document, {"truncated": "is_truncated"}, talk, used=USED, **members), messages)
+    yield keep(rollout_of(where, document, {"truncated": "is_truncated"}, members, talk, used=USED), messages)
 
 
 FORMAT = Format((("example_id | id", "reward", "prompt", "completion", "!advantage | example_id"),), read)

@@ -80,7 +80,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     if isinstance(document.get("acc"), bool):
         members["success"] = document["acc"]
     talk = hear(asked, output) if "<tool_call>" in output else None
-    found = rollout_of(where, document, {}, talk, used=USED, **members)
+    found = rollout_of(where, document, {}, members, talk, used=USED)
     if talk is None:
         found["steps"] = [{"turn": 0, "observation": asked, "action": output}]
     for last in found["steps"][-1:]:
