@@ -290,7 +290,7 @@ stepadv_may_read_kept(PG_FUNCTION_ARGS)
 	read = below(view);
 	foreach(cell, read->tables)
 		require_table(lfirst(cell), owner);
-	foreach(cell, read->between)
+	for_each_from(cell, read->between, FIRST_VIEW_TO_REQUIRE)
 		require_view(lfirst_oid(cell));
 	require_fresh(read);
 	if (asked == NULL)
