@@ -9,10 +9,10 @@ import psycopg
 from stepadv import __version__
 from stepadv.text import Failed
 
-# plan_cache_mode: the foreign key's query is planned once, not for every step.  lz4: long texts take less time; a
-# setting that is not the default stays.
-SETTINGS = """SET search_path = pg_catalog, pg_temp; SET plan_cache_mode = force_generic_plan; SET jit = off;
-    SET client_min_messages = error;
+# plan_cache_mode: the foreign key's query is planned once, not for every step; Citus has no generic plans.  lz4: long
+# texts take less time; a setting that is not the default stays.
+SETTINGS = """SET search_path = pg_catalog, pg_temp; SET jit = off; SET client_min_messages = error;
+    SELECT set_config('plan_cache_mode', 'force_generic_plan', false) WHERE to_regclass('pg_dist_partition') IS NULL;
     SELECT set_config(s.name, 'lz4', false) FROM pg_settings s
     WHERE s.name = 'default_toast_compression' AND s.source = 'default' AND 'lz4' = ANY (s.enumvals)"""
 

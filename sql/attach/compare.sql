@@ -227,7 +227,6 @@ AS $$
 DECLARE
 	n CONSTANT integer := (a).n_group_columns;
 	known record;
-	distributed boolean;
 BEGIN
 	inside := '';
 	beside := '';
@@ -241,8 +240,13 @@ BEGIN
 		FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e
 		WHERE e.alias <> 'g' GROUP BY e.view, e.alias ORDER BY e.alias DESC
 	LOOP
-		distributed := stepadv_internal.is_distributed(ARRAY[(a).rows, known.view]);
-		IF distributed OR NOT stepadv_internal.by_group(known.view, n) THEN
+		IF stepadv_internal.by_group(known.view, n) THEN
+			inside := inside || format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) %4$s FROM %1$s s '
+				'WHERE %2$s) %3$s ON %3$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
+				stepadv_internal.relation_name(known.view), stepadv_internal.same_group('s'::text, known.view,
+					'g'::text, (a).rows, n), known.alias,
+				stepadv_internal.list('stepadv_rollout'::text || known.columns, 's.%1$I'::text, ', '::text));
+		ELSE
 			-- What an adapter knows of the runs of a group g, all rollouts as arrays.
 			beside := beside || format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s_all ON %5$s',
 				stepadv_internal.list(stepadv_internal.group_columns(known.view, n), 's.%1$I'::text, ', '::text),
@@ -250,24 +254,10 @@ BEGIN
 					'pg_catalog.array_agg(s.%1$I) AS %1$I'::text, ', '::text),
 				stepadv_internal.relation_name(known.view), known.alias,
 				stepadv_internal.same_group(known.alias || '_all', known.view, 'g'::text, (a).rows, n));
-		END IF;
-		IF distributed THEN
-			-- Citus cannot write down the join of them: a group has few rollouts to look among.
-			expressions := ARRAY(SELECT CASE WHEN e.name LIKE known.alias || '.%'
-				THEN format('(%1$s_all.%2$s)[pg_catalog.array_position(%1$s_all.stepadv_rollout, f.rollout_id)]',
-				known.alias, substr(e.name, 3)) ELSE e.name END
-				FROM unnest(expressions) WITH ORDINALITY e(name, i) ORDER BY e.i);
-		ELSIF stepadv_internal.by_group(known.view, n) THEN
-			inside := inside || format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) %4$s FROM %1$s s '
-				'WHERE %2$s) %3$s ON %3$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
-				stepadv_internal.relation_name(known.view), stepadv_internal.same_group('s'::text, known.view,
-					'g'::text, (a).rows, n), known.alias,
-				stepadv_internal.list('stepadv_rollout'::text || known.columns, 's.%1$I'::text, ', '::text));
-		ELSE
-			inside := inside || format(' LEFT JOIN ROWS FROM (pg_catalog.unnest(%1$s_all.stepadv_rollout), %2$s) '
-				'%1$s(stepadv_rollout, %3$s) ON %1$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id', known.alias,
-				stepadv_internal.list(known.columns, format('pg_catalog.unnest(%s_all.%%1$I)', known.alias),
-					', '::text), stepadv_internal.list(known.columns, '%1$I'::text, ', '::text));
+			inside := inside || format(' LEFT JOIN (SELECT %2$s) %1$s ON %1$s.stepadv_rollout '
+				'OPERATOR(pg_catalog.=) f.rollout_id', known.alias,
+				stepadv_internal.list('stepadv_rollout'::text || known.columns,
+					format('pg_catalog.unnest(%s_all.%%1$I) AS %%1$I', known.alias), ', '::text));
 		END IF;
 	END LOOP;
 END
@@ -335,7 +325,8 @@ BEGIN
 					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[((c.signs >> 2 * p.place_a & 3) * 4
 						+ (c.signs >> 2 * p.place_b & 3) + 1)::integer] AS quadrant
 				FROM (SELECT %10$s f.success, f.signs, count(*) AS n_steps
-					FROM (SELECT %6$s f.success, %7$s AS signs FROM %8$s%9$s) f GROUP BY %10$s f.success, f.signs) c
+					FROM (SELECT %6$s f.success, %7$s AS signs FROM (SELECT f.* FROM %8$s) f%9$s) f
+					GROUP BY %10$s f.success, f.signs) c
 				CROSS JOIN stepadv_internal.method_pairs(%11$L::text[]) p
 				GROUP BY %5$s p.method_a, p.method_b, c.success, quadrant) q) a$view$,
 		beside.items, source.fold, run.beside,

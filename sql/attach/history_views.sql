@@ -95,23 +95,14 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'It is made of the groups of the same task_id with an earlier policy_step: name both columns when '
 				'calling attach.';
-	ELSIF stepadv_internal.is_distributed(ARRAY[(a).rows]) AND NOT EXISTS (
-		SELECT FROM stepadv_internal.history_roles(a) h JOIN stepadv_internal.view_columns((a).rows) c ON c.number
-			= h.key AND c.plain
-		WHERE h.role <> 'policy_step' AND c.column_name = (stepadv_internal.engine_table(c.relation)).distributed_by)
-	THEN
-		RAISE EXCEPTION 'the groups of the history of method "%" are in several shards', method
-			USING ERRCODE = 'feature_not_supported',
-			DETAIL = (SELECT format('Table %s is distributed by column "%s", in which groups of one task may differ.',
-				stepadv_internal.relation_name(d.relation), d.distributed_by)
-				FROM stepadv_internal.distributed_tables(ARRAY[(a).rows]) d LIMIT 1),
-			HINT = 'Distribute the table by the column given as task_id (or run_id), and name that in group_by, too.';
 	END IF;
+	PERFORM stepadv_internal.check_history_shards((a).rows, ARRAY(SELECT h.key FROM stepadv_internal.history_roles(a) h
+		WHERE h.role <> 'policy_step'), method);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_history(stepadv_internal.attached, text) IS
-'part of attach: error where it is not known which groups are of one task, and which was first, or where Citus may '
-'have them in several shards';
+'part of attach: error where it is not known which groups are of one task, and which was first, or where they may be '
+'in several shards';
 
 -- The relation s, with the group's columns and those of the roles: what is kept or the
 -- adapter of rows where all are columns of the group, else whatever knows them.
@@ -185,8 +176,7 @@ BEGIN
 		RETURN;
 	END IF;
 	PERFORM stepadv_internal.check_history(a, (m).method);
-	-- The relation o: a row with what is known of the group g and is none of its columns; NULL where all is.  (Citus
-	-- takes no relation without FROM in a subquery.)
+	-- The relation o: a row with what is known of the group g and is none of its columns; NULL where all is.
 	SELECT format('(SELECT %s FROM %s WHERE %s) o', string_agg(format('%s AS c%s', h.in_common,
 		h.i), ', ' ORDER BY h.i), min(s.relation),
 		stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns))
@@ -195,7 +185,7 @@ BEGIN
 	WHERE h.key IS NULL
 	GROUP BY s.shaped_as;
 	-- A bigint of the key of a group, another for each but by chance; a NULL is a value, too.  Immutable for most
-	-- types: Citus takes nothing else among the arguments of functions below a subquery.
+	-- types, as shards want it.
 	SELECT format('stepadv.signature_hash(%s)',
 		string_agg(format('pg_catalog.int8send(COALESCE(%s, 0)::bigint) OPERATOR(pg_catalog.||) '
 		'pg_catalog.boolsend(%s IS NOT DISTINCT FROM NULL)',

@@ -381,7 +381,7 @@ DECLARE
 	says_more CONSTANT text := $c$(p.outcome IS NOT NULL AND p.outcome IS DISTINCT FROM p.known_outcome
 		OR p.success IS NOT NULL AND p.success IS DISTINCT FROM p.known_success)$c$;
 BEGIN
-	-- (Citus's row count of an INSERT includes rows that it did nothing on.)
+	-- Counted here: over shards an INSERT's own count includes rows that it did nothing on.
 	SELECT count(*) INTO n_rollouts_added
 	FROM stepadv_internal.run(rollouts, format(statement, 'true', 'DO NOTHING')) x(one integer);
 	ALTER TABLE pg_temp.stepadv_rollouts ADD known_outcome float8, ADD known_success boolean;

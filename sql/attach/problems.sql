@@ -178,23 +178,30 @@ CREATE TYPE stepadv_internal.problem_kind AS (
 );
 COMMENT ON TYPE stepadv_internal.problem_kind IS
 'part of attach: a kind of problem that an attachment can have, and what it touches there';
--- What the view shows for a kind: name, what it touches and what becomes of it.  touched: lists of methods and views
--- by the places of the kinds that touch them, as "10,20".
-CREATE FUNCTION stepadv_internal.problem_words(touched jsonb)
-	RETURNS TABLE (place integer, problem text, methods text[], effect text)
+-- What the view shows for a kind: its name, what it touches and what becomes of it.
+CREATE TYPE stepadv_internal.problem_word AS (problem text, methods text[], effect text);
+COMMENT ON TYPE stepadv_internal.problem_word IS
+'what the view _problems shows for a kind of problem: its name, what it touches and what becomes of it';
+
+-- By the places of the kinds.  touched: lists of methods and views by the places of the kinds that touch them, as
+-- "10,20".
+CREATE FUNCTION stepadv_internal.problem_words(touched jsonb) RETURNS stepadv_internal.problem_word[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT k.place, k.problem, t.methods, CASE WHEN k.effect LIKE '\%s%' AND t.methods = '{}'
-		THEN 'nothing: no method reads it'
-		ELSE format(k.effect, array_to_string(t.methods, ', ')) END
-	FROM stepadv_internal.problem_kinds() k CROSS JOIN LATERAL (
+	SELECT array_agg(CASE WHEN k.place IS NOT NULL THEN ROW(k.problem, t.methods,
+		CASE WHEN k.effect LIKE '\%s%' AND t.methods = '{}' THEN 'nothing: no method reads it'
+			ELSE format(k.effect, array_to_string(t.methods, ', ')) END)::stepadv_internal.problem_word END
+		ORDER BY i.i)
+	FROM generate_series(1, (SELECT max(m.place) FROM stepadv_internal.problem_kinds() m)) i(i)
+	LEFT JOIN stepadv_internal.problem_kinds() k ON k.place = i.i
+	CROSS JOIN LATERAL (
 		SELECT coalesce((SELECT ARRAY(SELECT jsonb_array_elements_text(e.value)) FROM jsonb_each(touched) e
 			WHERE k.place::text = ANY (string_to_array(e.key, ','))), '{}') AS methods) t
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_words(jsonb) IS
-'part of the view _problems: of each kind of problem its name, what it touches (of lists by places), and what becomes '
-	'of it';
+'part of the view _problems: of each kind of problem, by its place, its name, what it touches (of lists by places), '
+'and what becomes of it';
 
 -- What is looked for in rows of some levels: the call of bad_rows, and the places of its problems.
 CREATE FUNCTION stepadv_internal.problem_search(kinds stepadv_internal.problem_kind[], levels text[], step_no text,
@@ -304,15 +311,17 @@ BEGIN
 	PERFORM stepadv_internal.view_options(a, 'problems'::text);
 	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
 		taken := taken || stepadv_internal.free_name(taken, name, 'base_'::text);
-		items := concat_ws(', ', items, format('u.k%s AS %I', cardinality(taken) - 6, taken[cardinality(taken)]));
+		items := concat_ws(', ', items, format('p.k%s AS %I', cardinality(taken) - 6, taken[cardinality(taken)]));
 	END LOOP;
 	SELECT jsonb_object_agg(k.places, k.methods) INTO touched
 	FROM (SELECT string_agg(k.place::text, ',' ORDER BY k.place) AS places, k.methods FROM unnest(kinds) k
 		WHERE k.methods <> '{}' GROUP BY k.methods) k;
-	-- Where there is nothing wrong, as mostly, nothing is named.
-	RETURN format('SELECT %s, u.rollout_id, p.step_no, w.problem, p.n_rows, w.methods, w.effect FROM (%s) '
-		'u(%s, rollout_id, found, places) CROSS JOIN LATERAL unnest(u.found, u.places) p(n_rows, step_no, place) '
-		'JOIN stepadv_internal.problem_words(%L::jsonb) w USING (place) WHERE u.found IS NOT NULL AND p.n_rows > 0',
+	-- Nothing is joined with the union: see sql/engines.
+	RETURN format('SELECT %1$s, p.rollout_id, (p.rows).step_no, (p.word).problem, (p.rows).n_rows, (p.word).methods, '
+		'(p.word).effect FROM (SELECT u.*, unnest(u.found) AS rows, '
+		'(stepadv_internal.problem_words(%4$L::jsonb))[unnest(u.places)] AS word FROM (%2$s) '
+		'u(%3$s, rollout_id, found, places) WHERE u.found IS NOT NULL) p WHERE (p.rows).n_rows > 0 '
+		'AND (p.word).problem IS NOT NULL',
 		items, (SELECT string_agg(b, ' UNION ALL ') FROM stepadv_internal.problem_branches(a, kinds) b),
 		(SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
 		coalesce(touched, '{}'));

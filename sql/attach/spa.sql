@@ -12,7 +12,6 @@ DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa'::text);
 	has_features CONSTANT boolean := stepadv_internal.column_type((a).shown, 'stepadv_features'::text) IS NOT NULL;
 	arguments text;			-- of fused_reward
-	model text;
 BEGIN
 	IF NOT has_features AND stepadv_internal.column_type((a).shown, 'stepadv_contribution'::text) IS NULL THEN
 		IF stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL THEN
@@ -30,15 +29,11 @@ BEGIN
 				HINT = 'A model is named by the option {"spa": {"model": "…"}}, and is a row of progress_models.';
 	END IF;
 	IF has_features THEN
-		SELECT m.model::text INTO model FROM stepadv.progress_models m WHERE m.name = settings ->> 'model';
-		PERFORM stepadv_internal.progress_predict_or_nan(model::stepadv.progress_model, NULL::real[],
-			settings ->> 'model');
-		-- Where Citus distributes the rows, the model itself: workers do not see the coordinator's table of models.
+		PERFORM stepadv_internal.progress_predict_or_nan((SELECT m.model FROM stepadv.progress_models m
+			WHERE m.name = settings ->> 'model'), NULL::real[], settings ->> 'model');
 		contribution := format('stepadv_internal.progress_predict_or_nan(%s, %s.stepadv_features, %L::text)',
-			CASE WHEN stepadv_internal.is_distributed(ARRAY[(a).rows, (a).shown])
-			THEN format('%L::stepadv.progress_model', model)
-			ELSE format('(SELECT m.model FROM stepadv.progress_models m WHERE m.name OPERATOR(pg_catalog.=) %L::text)',
-				settings ->> 'model') END, alias, settings ->> 'model');
+			stepadv_internal.model_expression(ARRAY[(a).rows, (a).shown], settings ->> 'model'), alias,
+			settings ->> 'model');
 	ELSE
 		contribution := alias || '.stepadv_contribution';
 	END IF;

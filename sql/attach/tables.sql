@@ -198,7 +198,7 @@ COMMENT ON FUNCTION stepadv_internal.tables_comments() IS
 'part of create_tables: what the tables and columns are, as a template for format()';
 
 -- What counts as reward is decided here, in the open, and nowhere else.
-CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text, keys text[], distributed boolean)
+CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text, keys text[], in_shards boolean)
 	RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -214,29 +214,8 @@ BEGIN
 	ELSIF make_rollout_rows.reward = 'outcome' THEN
 		step_reward := 'NULL::float8';
 	END IF;
-	-- Citus takes only one outer join with a union: there a rollout is joined with its steps, and is a row itself.
-	EXECUTE format(CASE WHEN distributed THEN $$
-		CREATE VIEW %1$I.rollout_rows %4$s AS
-		SELECT %6$s, r.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			CASE WHEN k.of_rollout THEN %3$s ELSE %2$s END AS reward, CASE WHEN k.of_rollout
-				THEN r.success END AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
-			CASE WHEN k.of_rollout THEN r.truncated END AS truncated, CASE WHEN k.of_rollout
-				THEN r.policy_step END AS policy_step, s.coarse_state, s.logp
-		FROM %1$I.rollouts r CROSS JOIN (VALUES (true), (false)) k(of_rollout)
-		LEFT JOIN %1$I.steps s ON %7$s AND s.rollout_id = r.rollout_id AND NOT k.of_rollout
-		WHERE k.of_rollout OR s.step_no IS NOT NULL
-		$$ ELSE $$
-		CREATE VIEW %1$I.rollout_rows %4$s AS
-		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
-				NULL::boolean AS truncated, NULL::bigint AS policy_step, s.coarse_state, s.logp
-		FROM %1$I.steps s
-		UNION ALL
-		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean,
-				NULL::integer, r.truncated, r.policy_step, NULL::bigint, NULL::float8
-		FROM %1$I.rollouts r
-		$$ END, make_rollout_rows.schema, step_reward, outcome_reward,
+	EXECUTE format(stepadv_internal.rollout_rows_template(in_shards), make_rollout_rows.schema, step_reward,
+		outcome_reward,
 		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)'
 			ELSE '' END,
 		stepadv_internal.list(make_rollout_rows.keys, 's.%1$I'::text, ', '::text),
@@ -375,7 +354,7 @@ BEGIN
 	END LOOP;
 	-- What ties steps to rollouts; %2$s: the group's columns.  A foreign key looks a rollout up for each step, which
 	-- costs more than to store the step.  Where rows may move, to partitions and on shards, it is a foreign key;
-	-- %3$s: what it does where keys change, which Citus refuses.
+	-- %3$s: what it does where keys change, which they do not on shards.
 	EXECUTE format(CASE WHEN parts > 0 OR shards IS NOT NULL THEN
 		'ALTER TABLE %1$I.steps ADD FOREIGN KEY (%2$s, rollout_id) REFERENCES %1$I.rollouts%3$s ON DELETE CASCADE'
 		ELSE $q$

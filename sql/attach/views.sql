@@ -111,8 +111,7 @@ COMMENT ON FUNCTION stepadv_internal.feeds(regclass, text) IS
 'the column that a column of an adapter is, under another name; NULL where it is computed';
 
 -- Whether an index leads to the rows of one group: its first columns are those
--- of the group, in any order.  On shards the planner is left to find it by itself: Citus
--- takes no lateral outer join beside the functions that views are made of.
+-- of the group, in any order.  On shards the planner is left to find it by itself.
 CREATE FUNCTION stepadv_internal.by_group(view regclass, number integer) RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -124,14 +123,14 @@ BEGIN
 		SELECT EXISTS (
 			SELECT FROM pg_index i
 			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k)
-				AND (stepadv_internal.engine_table(i.indrelid::regclass)).distributed_by IS NULL AND i.indisvalid
+				AND NOT stepadv_internal.is_distributed(ARRAY[i.indrelid::regclass]) AND i.indisvalid
 				AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
 				AND (SELECT count(DISTINCT k.column_number) FROM key k
 					WHERE k.column_number = ANY ((i.indkey::smallint[])[0:by_group.number - 1])) = by_group.number));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS
-'whether an index of what an adapter reads begins with the columns of the group; not of tables that Citus distributes';
+'whether an index of what an adapter reads begins with the columns of the group; not on shards';
 
 -- The row of a step is found again by an integer key that an index vouches for,
 -- or else by rollout and number, which rollout_agg has made sure are unique.
@@ -340,11 +339,10 @@ BEGIN
 				stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), i.items, stepadv_internal.relation_name(view),
 				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias,
 					c.same_key)
-			-- An index of a parent does not cover its children. Citus takes few forms.
+			-- An index of a parent does not cover its children.
 			WHEN keys = '{stepadv_step}' AND stepadv_internal.step_is_key(view, (a).n_group_columns)
 				AND NOT EXISTS (SELECT FROM stepadv_internal.view_columns(view) c JOIN pg_class r ON r.oid = c.relation
 					WHERE c.name = 'stepadv_step' AND r.relhassubclass)
-				OR stepadv_internal.is_distributed(ARRAY[view])
 			THEN format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias, c.same_group,
 				c.same_key)
 			-- The condition twice, in other words. Where a query names a group the planner gives that to both sides

@@ -1,6 +1,10 @@
 -- Tables of Citus and TimescaleDB: what is special about them is here.  Citus sends a query to the shards
--- where every group is in one of them, and refuses some forms that PostgreSQL likes best: views over such
--- tables are written without these.  Foreign tables need nothing.
+-- where every group is in one of them.  Foreign tables need nothing.
+--
+-- It refuses some forms, which all views do without, over whatever tables: an outer join with a function that gives
+-- rows (with a subquery of it none), a lateral one beside it, a join of two such functions, a function below UNION ALL,
+-- a join with a union, a subquery without FROM, an argument that is not immutable of a function below a subquery.
+-- Where a form costs plain tables something, what makes views asks a function of this file.
 
 -- What other extensions keep of their tables is believed only where it is a member of the extension: anybody
 -- may make a table of that name.
@@ -29,7 +33,7 @@ COMMENT ON FUNCTION stepadv_internal.catalog_of(text) IS
 'the catalog in which citus or timescaledb keeps its tables; NULL where the extension is not in this database';
 
 CREATE FUNCTION stepadv_internal.engine_table(relation regclass, OUT kind text, OUT distributed_by text,
-	OUT colocation integer)
+	OUT colocation integer, OUT is_here boolean)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -54,11 +58,12 @@ BEGIN
 			WHERE c.oid OPERATOR(pg_catalog.=) $1 $q$, of_timescaledb)
 		INTO kind USING engine_table.relation;
 	END IF;
+	is_here := kind IS NULL OR kind = 'hypertable';
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.engine_table(regclass) IS
 'what a table is to Citus or TimescaleDB, by which column it is distributed (NULL: it is whole on every node, or on '
-'one), and with which tables; NULLs: nothing';
+'one), and with which tables; NULLs: nothing; is_here: this node alone has its rows';
 
 -- The tables below relations, at whatever depth, that Citus distributes.
 CREATE FUNCTION stepadv_internal.distributed_tables(relations regclass[])
@@ -127,6 +132,46 @@ COMMENT ON FUNCTION stepadv_internal.check_distribution(regclass[], integer) IS
 'part of attach: error where a table below the adapters is distributed by Citus by a column that the group does not '
 'have, or two of them are not colocated';
 
+-- A history is of groups of one task, which must be in one shard.  keys: the columns that they have in common, by
+-- their places in the adapter of rows.
+CREATE FUNCTION stepadv_internal.check_history_shards(rows regclass, keys integer[], method text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	shard record;
+BEGIN
+	SELECT * INTO shard FROM stepadv_internal.distributed_tables(ARRAY[check_history_shards.rows]) d LIMIT 1;
+	IF FOUND AND NOT EXISTS (SELECT FROM stepadv_internal.view_columns(check_history_shards.rows) c
+		WHERE c.number = ANY (keys) AND c.plain
+			AND c.column_name = (stepadv_internal.engine_table(c.relation)).distributed_by)
+	THEN
+		RAISE EXCEPTION 'the groups of the history of method "%" are in several shards', method
+			USING ERRCODE = 'feature_not_supported',
+			DETAIL = format('Table %s is distributed by column "%s", in which groups of one task may differ.',
+				stepadv_internal.relation_name(shard.relation), shard.distributed_by),
+			HINT = 'Distribute the table by the column given as task_id (or run_id), and name that in group_by, too.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_history_shards(regclass, integer[], text) IS
+'part of attach: error where Citus may have the groups of a history in several shards';
+
+-- Workers do not see the coordinator's table of models: there it is the model itself.
+CREATE FUNCTION stepadv_internal.model_expression(relations regclass[], name text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN stepadv_internal.is_distributed(relations)
+		THEN (SELECT format('%L::stepadv.progress_model', m.model) FROM stepadv.progress_models m
+			WHERE m.name = model_expression.name)
+		ELSE format('(SELECT m.model FROM stepadv.progress_models m WHERE m.name OPERATOR(pg_catalog.=) %L::text)',
+			model_expression.name) END
+$$;
+COMMENT ON FUNCTION stepadv_internal.model_expression(regclass[], text) IS
+'part of attach: the expression for a model of progress_models in a view over relations; where Citus distributes one, '
+'the model as it is now';
+
 -- A table that was distributed with citus.enable_unsafe_triggers has its triggers on each shard, of which no view
 -- knows: where they can find the attachment at all, on the node that has it, they must not let changes pass.  Nor
 -- does the table itself, which sees TRUNCATE alone.
@@ -139,7 +184,7 @@ DECLARE
 BEGIN
 	IF stepadv_internal.catalog_of('citus'::text) IS NOT NULL THEN
 		EXECUTE 'SELECT pg_catalog.relation_is_a_known_shard($1)' INTO is_shard USING refuse_shard.relation;
-		IF is_shard OR (stepadv_internal.engine_table(refuse_shard.relation)).kind <> 'hypertable' THEN
+		IF is_shard OR NOT (stepadv_internal.engine_table(refuse_shard.relation)).is_here THEN
 			RAISE EXCEPTION 'groups of a distributed table cannot be kept by triggers'
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 					DETAIL = format('Table %s is one, or a shard.', refuse_shard.relation),
@@ -199,3 +244,36 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.distribute_tables(text, text[], integer) IS
 'part of create_tables: has Citus distribute both tables, colocated, by a column of the group';
+
+-- The view rollout_rows, for format(): the schema, the rewards of a step and of a rollout, options, the group's columns
+-- of s and of r, and that both are the same.  With a union Citus takes only one outer join above: there a rollout is
+-- joined with its steps, and is a row itself.
+CREATE FUNCTION stepadv_internal.rollout_rows_template(in_shards boolean) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $template$
+	SELECT CASE WHEN in_shards THEN $$
+		CREATE VIEW %1$I.rollout_rows %4$s AS
+		SELECT %6$s, r.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
+			CASE WHEN k.of_rollout THEN %3$s ELSE %2$s END AS reward, CASE WHEN k.of_rollout
+				THEN r.success END AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
+			CASE WHEN k.of_rollout THEN r.truncated END AS truncated, CASE WHEN k.of_rollout
+				THEN r.policy_step END AS policy_step, s.coarse_state, s.logp
+		FROM %1$I.rollouts r CROSS JOIN (VALUES (true), (false)) k(of_rollout)
+		LEFT JOIN %1$I.steps s ON %7$s AND s.rollout_id = r.rollout_id AND NOT k.of_rollout
+		WHERE k.of_rollout OR s.step_no IS NOT NULL
+		$$ ELSE $$
+		CREATE VIEW %1$I.rollout_rows %4$s AS
+		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
+			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
+				NULL::boolean AS truncated, NULL::bigint AS policy_step, s.coarse_state, s.logp
+		FROM %1$I.steps s
+		UNION ALL
+		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
+			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean,
+				NULL::integer, r.truncated, r.policy_step, NULL::bigint, NULL::float8
+		FROM %1$I.rollouts r
+		$$ END
+$template$;
+COMMENT ON FUNCTION stepadv_internal.rollout_rows_template(boolean) IS
+'part of create_tables: the statement that makes the view rollout_rows, for tables of one node or in shards of Citus';

@@ -18,7 +18,8 @@ BEGIN
 			count(*) FILTER (WHERE t.event = 'applied' AND t.fires IN ('R', 'A')) AS n_applied
 		FROM stepadv_internal.kept_triggers((a).attachment) t GROUP BY t.relation
 	), tables AS (
-		SELECT w.*, c.relrowsecurity, c.relowner, c.relispartition, e.kind, (a).watermark IS NULL AS by_triggers, t.*
+		SELECT w.*, c.relrowsecurity, c.relowner, c.relispartition, e.kind, e.is_here,
+			(a).watermark IS NULL AS by_triggers, t.*
 		FROM below w JOIN pg_class c ON c.oid = w.relation
 		CROSS JOIN LATERAL stepadv_internal.engine_table(w.relation) e
 		LEFT JOIN triggers t(name, n, n_disabled, n_not_always, n_applied) ON t.name = w.relation
@@ -33,7 +34,7 @@ BEGIN
 			AND EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = t.relation),
 			'changes that logical replication brings to %s are not seen: its row trigger is missing or disabled'),
 		(t.by_triggers AND t.kind IS NOT NULL, 'changes of %s are not seen: it is a %s'),
-		(NOT t.by_triggers AND t.kind <> 'hypertable', 'groups of %s can no longer be refreshed: it is a %s'),
+		(NOT t.by_triggers AND NOT t.is_here, 'groups of %s can no longer be refreshed: it is a %s'),
 		(t.is_read AND t.relrowsecurity, 'groups of %s are kept for all of its rows: it has row-level security now'),
 		(t.is_read AND t.by_triggers AND t.relowner <> (a).owner,
 			'groups of %s are kept by ' || quote_ident(pg_get_userbyid((a).owner)) || ': its owner is another now')
@@ -78,7 +79,7 @@ BEGIN
 		RETURN NEXT;
 	END LOOP;
 	-- What reads kept groups may be there when what they are made of is gone: a source that was dropped with
-	-- CASCADE, or a table that Citus made anew, and its views with it.  Another role's row is not read.
+	-- CASCADE, or a table that was made anew to distribute it, and its views with it.  Another role's row is not read.
 	FOR relation IN
 		SELECT stepadv_internal.relation_name(c.oid::regclass) FROM pg_class c
 		WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r' AND NOT c.relrowsecurity

@@ -80,14 +80,14 @@ DECLARE
 	w record;
 BEGIN
 	FOR w IN
-		SELECT r.relation, r.keys, c.relkind, c.relpersistence, c.relrowsecurity, c.relowner, e.kind
+		SELECT r.relation, r.keys, c.relkind, c.relpersistence, c.relrowsecurity, c.relowner, e.kind, e.is_here
 		FROM stepadv_internal.watched_tables(array_remove(views, NULL), (a).n_group_columns) r
 		JOIN pg_class c ON c.oid = r.relation CROSS JOIN LATERAL stepadv_internal.engine_table(r.relation) e
 		ORDER BY r.relation::text
 	LOOP
 		code := 'feature_not_supported';
 		message := format('cannot maintain groups of %s: it ', w.relation);
-		IF w.kind <> 'hypertable' THEN
+		IF NOT w.is_here THEN
 			message := message || format('is a %s', w.kind);
 			hint := 'Views over it fold on the nodes that have its rows; what they give can be stored there, too.';
 		ELSIF by_triggers AND w.relkind NOT IN ('r', 'p') THEN

@@ -1,5 +1,5 @@
--- Changes that no trigger sees: of foreign tables, hypertables, materialized views, views over what does not tell
--- the group.  mode => 'refresh' of maintain, with a watermark.
+-- Changes that no trigger sees: of foreign and materialized tables and those of other engines, of views over what
+-- does not tell the group.  mode => 'refresh' of maintain, with a watermark.
 --
 -- Refresh looks at groups that have a row which is newer than the last refresh by the watermark, and at groups
 -- that have another number of rows than it saw then (<prefix>_seen): of a row that is gone, or was moved to another

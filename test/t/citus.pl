@@ -85,7 +85,7 @@ sub place
 	return $here . ($plan =~ /Distributed Subplan/ ? ', after a subplan' : '');
 }
 # What asks for something of all groups that cannot be in one place.
-my $of_all = qr/_(groups|rollouts|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc|batch_td|igpo|spa|compare|advantages|progress_over_time|measures_over_time|quadrants_over_time|pass_at_k|credit_check|behaviour|behaviour_advantage|success_by_horizon|advantage_over_time|advantage_histogram)$/;
+my $of_all = qr/_(groups|rollouts|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc|batch_td|igpo|spa|compare|advantages|progress_over_time|measures_over_time|quadrants_over_time|pass_at_k|credit_check|behaviour|behaviour_advantage|success_by_horizon|advantage_over_time|advantage_histogram|history_td)$/;
 my @views = split /\n/, ask(q(SELECT c.relname FROM pg_class c WHERE c.relkind = 'v' AND c.relname ~ '^(plain|whole|signed)_' ORDER BY c.oid));
 cmp_ok(scalar @views, '>', 100, 'there are many views');
 foreach my $view (@views)
@@ -96,7 +96,12 @@ foreach my $view (@views)
 	push @queries, "SELECT * FROM $view WHERE task = 7", "SELECT * FROM $view WHERE task = ANY ('{3,5,7}')" if $by_group;
 	foreach my $query (@queries)
 	{
-		my $plan = plan_of($query);
+		my (undef, $plan, $error) = $coordinator->psql('postgres', "EXPLAIN (COSTS OFF) $query");
+		if ($error =~ /ERROR/)
+		{
+			fail("$query: $error");
+			next;
+		}
 		# Of a list Citus does not see that it holds for what is joined, too.
 		my $tasks = $query =~ /task = 7/ ? 1 : $query =~ /ANY/ ? ($view =~ /_(rows|values)$/ ? '[123]' : '[1-4]') : 4;
 		my $place = place($plan);
@@ -205,7 +210,7 @@ is(rounded(ask($fit)), rounded($alone->safe_psql('postgres', $fit)), 'progress_f
 ask("UPDATE stepadv.progress_models SET model = (SELECT stepadv.progress_fit(r, x, reward, 10) FROM (SELECT r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s)");
 my $contribution = 'SELECT contribution FROM whole_spa WHERE task = 7 AND rollout_id = 56 AND step_no = 1';
 my $before = ask($contribution);
-ask("SELECT count(*) FROM stepadv.add_views('whole', '{all}', 'whole')");
+ask("SELECT count(*) FROM stepadv.add_views('step', '{all}', 'whole')");
 isnt(ask($contribution), $before, 'a model that was replaced is that of the views once they are made anew');
 my $x = ask('SELECT x FROM step WHERE task = 7 AND r = 56 AND n = 1');
 is(ask($contribution), ask("SELECT stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), '$x'::real[])"), 'then for every step');

@@ -78,7 +78,7 @@ my @queries = split /\n/, ask('plain', q(
 		SELECT format('SELECT * FROM %I', c.relname) UNION ALL
 		SELECT format('SELECT * FROM %I WHERE task = 7', c.relname) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'task') v (q)
 	WHERE c.relkind = 'v' AND c.relname ~ '^(plain|whole)_' ORDER BY c.oid, q));
-cmp_ok(scalar @queries, '>', 150, 'there are many views');
+cmp_ok(scalar @queries, '>', 130, 'there are many views');
 sub answers
 {
 	my ($database) = @_;
@@ -159,7 +159,7 @@ foreach my $database ('by_time', 'by_time_and_group')
 	is(ask($database, "SELECT count(*) FROM stepadv.check_maintained('step', 'plain')"), '0', 'all is kept');
 	like(plan_of($database, 'SELECT * FROM plain_rtmc'), qr/on plain_folded/, 'views read what is kept');
 	ask($database, "UPDATE step SET reward = 5 WHERE task = 6 AND reward IS NOT NULL; INSERT INTO step (step_id, at, task, r, n, state, action, reward) VALUES (6000, '2026-01-03Z', 51, 1, 1, 1, 1, 1)");
-	is(ask($database, "SELECT stepadv.refresh('step', 'plain', full => true) = (SELECT count(*) FROM plain_groups)"), 't', 'all are folded, of compressed chunks, too');
+	is(ask($database, "SELECT stepadv.refresh('step', 'plain', full => true)"), ask($database, 'SELECT count(*) FROM plain_groups'), 'all are folded, of compressed chunks, too');
 	is(ask($database, "SELECT count(*) FROM stepadv.check_maintained('step', 'plain')"), '0', 'exactly');
 	my $gone = ask($database, q(SELECT count(DISTINCT task) FROM step WHERE at < '2026-01-07Z'));
 	ask($database, "SELECT drop_chunks('step', older_than => '2026-01-11Z'::timestamptz)");

@@ -99,9 +99,7 @@ class Tables:
         return Shape(list(keys), others, lacking, defaults, start)
 
     def execute(self, template: str, *given: Any) -> psycopg.Cursor[Any]:
-        # Citus plans some of these statements only with the values in their text.
-        cursor = psycopg.ClientCursor(self.connection) if given else self.connection.cursor()
-        return cursor.execute(sql.SQL(template).format(**self.parts), given or None)
+        return self.connection.execute(sql.SQL(template).format(**self.parts), given or None)
 
     def copy(self, target: str, columns: list[str], lines: Iterable[bytes]) -> None:
         data = memoryview(b"".join(line + b"\n" for line in lines))
