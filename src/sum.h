@@ -10,6 +10,9 @@
 
 #include <math.h>
 
+/* The square of what is less than this is less than a number can be. */
+#define LEAST_SQUARED 1e-150
+
 typedef struct Sum
 {
 	double		high;

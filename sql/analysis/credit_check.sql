@@ -24,27 +24,28 @@ COMMENT ON FUNCTION stepadv_internal.shuffle_outcomes(stepadv.rollout_group, int
 'part of credit_check: the group with outcomes dealt out anew among the rollouts of a policy, each with the last '
 'step; of several policies less the mean of each; 0: every rollout has its own';
 
--- Of one group: the rows of a method that was called on a candidate, shuffled, without the rollout left_out.
+-- Of one group: what methods say of a candidate, shuffled, without the rollout left_out.
 CREATE FUNCTION stepadv_internal.credit_trans(internal, stepadv.rollout_group[], integer, integer, integer, integer,
-	bigint, bigint, integer, float8) RETURNS internal
+	bigint, float8[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_credit_trans';
 COMMENT ON FUNCTION stepadv_internal.credit_trans(internal, stepadv.rollout_group[], integer, integer, integer, integer,
-	bigint, bigint, integer, float8) IS
+	bigint, float8[]) IS
 'aggregate support';
 CREATE FUNCTION stepadv_internal.credit_final(internal) RETURNS float8[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_credit_final';
 COMMENT ON FUNCTION stepadv_internal.credit_final(internal) IS 'aggregate support';
 CREATE AGGREGATE stepadv_internal.credit_agg(candidates stepadv.rollout_group[], shuffles integer, seed integer,
-	candidate integer, shuffle integer, left_out bigint, rollout_id bigint, step_no integer, advantage float8) (
+	candidate integer, shuffle integer, left_out bigint, advantages float8[]) (
 	SFUNC = stepadv_internal.credit_trans, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = stepadv_internal.credit_final, FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv_internal.credit_agg(stepadv.rollout_group[], integer, integer, integer, integer, bigint,
-	bigint, integer, float8) IS
-'part of credit_sums: a group by its candidates, and the rows of a method on one of them, with outcomes shuffled, '
-'without a rollout, those of one such call after those of another; a NULL row is none; NULL over none';
+	float8[]) IS
+'part of credit_sums: a group by its candidates, and what methods say of one of them, with outcomes shuffled, without '
+'a rollout: an array with a row per step of the others and a column per method; a row per candidate and method; NULL '
+'over nothing';
 
 -- The methods that a user may check: those that they may have views of, by name or, of
 -- others' methods, by schema.name.
@@ -101,14 +102,17 @@ BEGIN
 			WHEN credit_sums.max_rollouts IS NULL THEN 'max_rollouts' ELSE 'seed' END
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	EXECUTE format('SELECT stepadv_internal.credit_agg($1, $2, $3, c.candidate::integer, z.shuffle, l.rollout_id,'
-		' u.rollout_id, u.step_no, u.advantage)'
-		' FROM pg_catalog.unnest($1) WITH ORDINALITY c(rollouts, candidate)'
-		' CROSS JOIN pg_catalog.generate_series(0, $2) z(shuffle)'
-		' CROSS JOIN stepadv_internal.left_out($1[pg_catalog.array_lower($1, 1)], $4, $3) l'
-		' LEFT JOIN LATERAL %s(stepadv.without_rollout('
-		'stepadv_internal.shuffle_outcomes(c.rollouts, z.shuffle, $3), l.rollout_id)%s) u ON true',
-		call, stepadv_internal.arguments(checked.function, coalesce(credit_sums.parameters, '{}')))
+	EXECUTE format('SELECT stepadv_internal.credit_agg($1, $2, $3, l.candidate::integer, l.shuffle, l.rollout_id, '
+		'm.advantages) FROM (SELECT z.candidate, z.shuffle, l.rollout_id, stepadv.without_rollout(z.rollouts, '
+		'l.rollout_id) AS rollouts FROM (SELECT c.candidate, z.shuffle, stepadv_internal.shuffle_outcomes(c.rollouts, '
+		'z.shuffle, $3) AS rollouts FROM pg_catalog.unnest($1) WITH ORDINALITY c(rollouts, candidate) '
+		'CROSS JOIN pg_catalog.generate_series(0, $2) z(shuffle) OFFSET 0) z '
+		'CROSS JOIN stepadv_internal.left_out($1[pg_catalog.array_lower($1, 1)], $4, $3) l OFFSET 0) l '
+		'CROSS JOIN LATERAL (SELECT array_agg(ARRAY[u.advantage]) AS advantages FROM %s u) m',
+		format(CASE WHEN checked.ours THEN '%s' ELSE '(SELECT stepadv_internal.in_order(array_agg(u.rollout_id), '
+			'array_agg(u.step_no), array_agg(u.advantage), l.rollouts) AS advantage FROM %s u)' END,
+			call || '(l.rollouts' || stepadv_internal.arguments(checked.function, coalesce(credit_sums.parameters,
+			'{}')) || ')'))
 	INTO sums USING credit_sums.candidates, credit_sums.shuffles, credit_sums.seed, credit_sums.max_rollouts;
 	RETURN sums;
 END

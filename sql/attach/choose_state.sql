@@ -106,7 +106,7 @@ BEGIN
 				', '::text), said, stepadv_internal.relation_name((a).shown),
 			stepadv_internal.same_group('s'::text, (a).shown, 'x'::text, relation, (a).n_group_columns)), '')
 		|| format('%s GROUP BY %s ORDER BY hash LIMIT $2) g%s) y WHERE y.sums IS NOT NULL',
-			stepadv_internal.rollout_filter(a), keys, joins)
+			coalesce(' WHERE ' || stepadv_internal.rollout_filter(a), ''), keys, joins)
 	INTO sums, hidden USING choose_state.method, choose_state.max_groups;
 	RETURN QUERY SELECT n.name, c.n_groups, c.n_steps, c.coverage, c.score, c.error, c.by_chance, c.p_value,
 		c.n_groups_needed, c.is_best,

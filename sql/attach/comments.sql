@@ -226,7 +226,7 @@ DECLARE
 		-- Of the user's own columns that adapters show as they are.
 		WITH shown AS MATERIALIZED (
 			SELECT s.adapter AS relation, c.number, left(coalesce(col_description(c.relation, c.column_number),
-				format('%s.%I, as it is', stepadv_internal.relation_name(c.relation), c.column_name)), 300) AS comment
+				format('column %I of %s', c.column_name, stepadv_internal.relation_name(c.relation))), 300) AS comment
 			FROM (VALUES ((a).shown), ((a).shown_rollouts)) s(adapter)
 			CROSS JOIN LATERAL stepadv_internal.view_columns(s.adapter) c
 			WHERE c.plain AND c.name NOT LIKE 'stepadv\_%'),
@@ -253,8 +253,9 @@ DECLARE
 					THEN 'of the group''s key: rollouts that agree in it are compared with each other'
 				ELSE coalesce(s.comment,
 					CASE WHEN t.attname LIKE 'stepadv\_%'
-						THEN format('%s, as it was given, in the type that stepadv reads',
-						translate(substr(t.attname, 9), '_', ' ')) END,
+						THEN format('what was given as %s, in the type that stepadv reads',
+						CASE t.attname WHEN 'stepadv_no' THEN 'step_no' WHEN 'stepadv_step' THEN 'step_id'
+							WHEN 'stepadv_rollout' THEN 'rollout_id' ELSE substr(t.attname, 9) END) END,
 					(SELECT m.meaning FROM stepadv_internal.column_meanings m
 					WHERE m.name = t.attname AND m.kind IN (v.kind, '') ORDER BY m.kind DESC LIMIT 1),
 					CASE WHEN t.attname = ANY ((a).view_kinds)

@@ -38,20 +38,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.view_options(stepadv_internal.attached, text) IS
 'part of attach: the options of a view that a builder makes, checked against its parameters';
 
--- The methods with an advantage per step, in the order of attach's list.
-CREATE FUNCTION stepadv_internal.advantage_methods(made stepadv_internal.made_method[])
-	RETURNS SETOF stepadv_internal.made_method
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN QUERY SELECT m.* FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS
-'part of attach: the methods that give an advantage per step, for the views of several of them';
-
--- Those that the option "methods" of a view names, or all.
+-- The methods with an advantage per step that the option "methods" of a view names, or all.
 CREATE FUNCTION stepadv_internal.chosen_methods(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	suffix text) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE plpgsql STABLE
@@ -59,7 +46,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, suffix);
-	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m);
+	methods CONSTANT text[] := ARRAY(SELECT m.method FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results
+		ORDER BY m.number);
 	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), methods);
 	unknown text;
 BEGIN
@@ -77,93 +65,81 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.chosen_methods(stepadv_internal.attached, stepadv_internal.made_method[], text) IS
 'part of attach: the methods with an advantage per step that a view''s option "methods" names, or all; error on others';
 
--- What a method of a user's gave, in the order of the extension's own.
-CREATE FUNCTION stepadv_internal.in_order(rollout_ids bigint[], step_nos integer[], advantages float8[],
-	rollouts stepadv.rollout_group) RETURNS SETOF float8
-LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 5000 ROWS 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT u.advantage
-	FROM stepadv.steps(rollouts) WITH ORDINALITY s(step_id, rollout_id, step_no, state, action, reward, success,
-		next_state, value, turn_reward, cost, turn, place)
-	LEFT JOIN (SELECT g.rollout_id, g.step_no, min(g.advantage) AS advantage FROM unnest(rollout_ids, step_nos,
-		advantages) g(rollout_id, step_no, advantage) GROUP BY 1, 2) u
-		ON u.rollout_id = s.rollout_id AND u.step_no = s.step_no
-	ORDER BY s.place
-$$;
-COMMENT ON FUNCTION stepadv_internal.in_order(bigint[], integer[], float8[], stepadv.rollout_group) IS
-'part of attach: advantages by rollout_id and step_no as a row per step of the group, in the order of the functions '
-	'that give rows of it; NULL where none is given, the least of several';
-
--- What the three views have in common: which methods, over which fold, and the
--- rows f of all of them.
+-- The relation f: of each step of a group an advantage per method, under its name, and what a call beside them gives;
+-- and the relation m: the advantages as one array, a row per step and a column per method.
 --
 -- Every function of ours that has a row per step returns its rows in one order,
 -- that of the value: by rollout_id and step_no.  So the n-th rows of all of them
 -- are about the same step, and ROWS FROM puts them side by side with neither a
 -- join nor a second look at the group.  A function without rows (gae, of a group
 -- without values) has NULLs there.  Users' functions may order their rows as they
--- like, and are joined.
+-- like: what they give is put in order first.
+--
+-- rollouts: the group that all methods are called with; NULL: each with its own.
+CREATE FUNCTION stepadv_internal.method_rows(methods stepadv_internal.made_method[], rollouts text, beside text,
+	beside_columns text[], OUT rows text, OUT as_array text)
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT r.rows, format('(SELECT array_agg(ARRAY[%s]::float8[]) AS advantages FROM %s) m',
+		stepadv_internal.list(r.names, 'f.%1$I'::text, ', '::text), r.rows)
+	FROM (SELECT array_agg(m.method ORDER BY m.number) AS names,
+			format(CASE WHEN bool_and(m.ours) THEN '%s' ELSE '(SELECT %2$s FROM %3$s CROSS JOIN LATERAL %1$s) f' END,
+			format('ROWS FROM (%s) AS f(%s)',
+				-- Those of the same argument side by side: a stored group is unpacked once for them.
+				concat_ws(', ', beside, string_agg(CASE WHEN m.ours THEN c.call ELSE o.given END, ', '
+					ORDER BY m.argument ~ '\(', m.argument COLLATE "C", m.number)),
+				concat_ws(', ', nullif(array_to_string(beside_columns, ', '), ''), string_agg(CASE WHEN m.ours
+					THEN c.list ELSE quote_ident(m.method) END, ', ' ORDER BY m.argument ~ '\(',
+					m.argument COLLATE "C", m.number))),
+			stepadv_internal.list(beside_columns || array_agg(m.method ORDER BY m.number), 'f.%1$I'::text,
+				', '::text),
+			string_agg(format('(SELECT array_agg(u.rollout_id) AS rollout_ids, array_agg(u.step_no) AS step_nos, '
+				'array_agg(u.advantage) AS advantages FROM %s u) u%s', c.call, m.number), ' CROSS JOIN '
+				ORDER BY m.number) FILTER (WHERE NOT m.ours)) AS rows
+		FROM unnest(method_rows.methods) m
+		CROSS JOIN LATERAL (SELECT format('%s(%s%s', m.called, coalesce(method_rows.rollouts, m.argument), m.rest)
+				AS call,
+			-- A method's advantage has its name; its other columns are not needed: their names no method could have.
+			(SELECT string_agg(format('%I', CASE WHEN n.n = 'advantage' THEN m.method ELSE m.number || '.' || n.i
+				END), ', ' ORDER BY n.i) FROM unnest(m.results) WITH ORDINALITY n(n, i)) AS list) c
+		CROSS JOIN LATERAL format('stepadv_internal.in_order(u%1$s.rollout_ids, u%1$s.step_nos, u%1$s.advantages, '
+			'%2$s)', m.number, coalesce(method_rows.rollouts, m.argument)) o(given)) r
+$$;
+COMMENT ON FUNCTION stepadv_internal.method_rows(stepadv_internal.made_method[], text, text, text[]) IS
+'part of attach: the relations f and m with the advantages of methods side by side, of a group or of what each is '
+'called with, beside a further call';
+
+-- What the three views have in common: which methods, over which fold, and the
+-- rows f of all of them.
 CREATE FUNCTION stepadv_internal.compare_source(a stepadv_internal.attached, made stepadv_internal.made_method[],
-	OUT methods text[], OUT fold text, OUT estimates text)
+	OUT methods text[], OUT fold text, OUT outcomes text, OUT estimates text, OUT as_array text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare'::text);
-	success_above CONSTANT text := stepadv_internal.arguments('stepadv.outcomes(stepadv.rollout_group, '
-		'float8)'::regprocedure, jsonb_strip_nulls(jsonb_build_object('success_above',
-		coalesce(settings -> 'success_above', CASE WHEN jsonb_typeof((a).options -> 'success_above') <> 'object'
-			THEN (a).options -> 'success_above' END))));
-	plain CONSTANT text := format('g.%I', stepadv_internal.value_name(a));
-	-- Citus takes no outer join with a function: there what a user's gave is put in order first.
-	in_place CONSTANT boolean := stepadv_internal.is_distributed(ARRAY[(a).rows]);
-	reads text[];
-	joined text;
-	given text;
-	items text;
+	chosen CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m
+		FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m ORDER BY m.number);
 BEGIN
-	SELECT array_agg(m.method ORDER BY m.number), array_agg(DISTINCT r.r) FILTER (WHERE r.r IS NOT NULL) INTO methods,
-		reads
-	FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m LEFT JOIN LATERAL unnest(m.reads) r(r) ON true;
-	IF methods IS NULL THEN
+	methods := ARRAY(SELECT m.method FROM unnest(chosen) m ORDER BY m.number);
+	IF methods = '{}' THEN
 		RETURN;
 	END IF;
-	methods := ARRAY(SELECT m.method FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m
-		ORDER BY m.number);
-	fold := stepadv_internal.fold(a, coalesce(reads, '{}'), NULL::text, '{}'::text[]);
-	-- Those of the same argument next to each other: it is computed, and a stored group unpacked, once for them.
-	SELECT format('ROWS FROM (stepadv.outcomes(g.%1$I%2$s)%3$s%5$s) AS f(step_id, rollout_id, step_no, success, '
-		'return%4$s%6$s)', stepadv_internal.value_name(a), success_above,
-		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.argument <> plain, m.argument COLLATE "C", m.number)
-			FILTER (WHERE m.ours), ''),
-		coalesce(string_agg(', ' || c.list, '' ORDER BY m.argument <> plain, m.argument COLLATE "C", m.number) FILTER
-			(WHERE m.ours), ''),
-		coalesce(string_agg(format(', stepadv_internal.in_order(u%2$s.rollout_ids, u%2$s.step_nos, u%2$s.advantages, '
-			'%1$s)', plain, m.number), '' ORDER BY m.number) FILTER (WHERE NOT m.ours AND in_place), ''),
-		coalesce(string_agg(format(', %I', m.method), '' ORDER BY m.number) FILTER (WHERE NOT m.ours AND in_place), ''))
-	INTO estimates
-	FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m CROSS JOIN LATERAL (
-		-- A method's advantage has its name; its other columns are not needed, and have none that a method could have.
-		SELECT string_agg(format('%I', CASE WHEN n.n = 'advantage' THEN m.method ELSE m.number || '.' || n.i END), ', '
-			ORDER BY n.i) AS list
-		FROM unnest(m.results) WITH ORDINALITY n(n, i)) c;
-	SELECT string_agg(m.join, '' ORDER BY m.number), string_agg(m.given, ' CROSS JOIN ' ORDER BY m.number),
-		string_agg(m.item, '' ORDER BY m.number) INTO joined, given, items
-	FROM (SELECT m.number, format(' LEFT JOIN %s u%s ON u%2$s.rollout_id OPERATOR(pg_catalog.=) f.rollout_id AND '
-		'u%2$s.step_no OPERATOR(pg_catalog.=) f.step_no', m.call_beside, m.number) AS join,
-			format('(SELECT array_agg(u.rollout_id) AS rollout_ids, array_agg(u.step_no) AS step_nos, '
-				'array_agg(u.advantage) AS advantages FROM %s u) u%s', m.call_beside, m.number) AS given,
-			format(', u%s.advantage AS %I', m.number, m.method) AS item
-		FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m WHERE NOT m.ours) m;
-	IF joined IS NOT NULL THEN
-		estimates := CASE WHEN in_place THEN format('(SELECT f.* FROM %s CROSS JOIN LATERAL %s) f', given, estimates)
-			ELSE format('(SELECT f.*%s FROM %s%s) f', items, estimates, joined) END;
-	END IF;
+	fold := stepadv_internal.fold(a, ARRAY(SELECT DISTINCT r FROM unnest(chosen) m CROSS JOIN LATERAL unnest(m.reads)
+		r WHERE r IS NOT NULL ORDER BY r));
+	outcomes := format('stepadv.outcomes(g.%I%s)', stepadv_internal.value_name(a),
+		stepadv_internal.arguments('stepadv.outcomes(stepadv.rollout_group, float8)'::regprocedure,
+			jsonb_strip_nulls(jsonb_build_object('success_above', coalesce(settings -> 'success_above',
+			CASE WHEN jsonb_typeof((a).options -> 'success_above') <> 'object'
+			THEN (a).options -> 'success_above' END)))));
+	SELECT r.rows, r.as_array INTO estimates, as_array FROM stepadv_internal.method_rows(chosen, NULL::text, outcomes,
+		'{step_id,rollout_id,step_no,success,return}'::text[]) r;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.compare_source(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: the methods to compare, the fold that feeds them all, and their rows side by side; no method: NULL';
+'part of attach: the methods to compare, the fold that feeds them all, the call for outcomes, and their rows side by '
+'side; no method: NULL';
 
 -- Pairs of methods, each once, the one that comes first in _compare first.
 CREATE FUNCTION stepadv_internal.method_pairs(methods text[], OUT i integer, OUT method_a text, OUT method_b text,
@@ -171,7 +147,7 @@ CREATE FUNCTION stepadv_internal.method_pairs(methods text[], OUT i integer, OUT
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT (row_number() OVER (ORDER BY a.i, b.i))::integer, a.m, b.m, a.i::integer - 1, b.i::integer - 1
+	SELECT (row_number() OVER (ORDER BY a.i, b.i))::integer, a.m, b.m, a.i::integer, b.i::integer
 	FROM unnest(methods) WITH ORDINALITY a(m, i) JOIN unnest(methods) WITH ORDINALITY b(m, i) ON a.i < b.i
 	ORDER BY 1
 $$;
@@ -196,18 +172,39 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.threshold(stepadv_internal.attached, text, float8) IS
 'part of attach: the option threshold, checked';
 
+-- The columns of methods that were made after the view come last, so that it can be replaced.
 CREATE FUNCTION stepadv_internal.compare_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, '
+DECLARE
+	source CONSTANT record := stepadv_internal.compare_source(a, made);
+	kind CONSTANT integer := array_position((a).view_kinds, 'compare');
+	names text[] := stepadv_internal.group_columns((a).views[kind], 10000);
+	later CONSTANT text[] := ARRAY(SELECT m.m FROM unnest(source.methods) WITH ORDINALITY m(m, i)
+		CROSS JOIN LATERAL array_position((a).view_kinds, m.m) p(place)
+		WHERE names IS NOT NULL AND (p.place > kind OR p.place IS NULL) ORDER BY p.place, m.i);
+	n_new CONSTANT integer := (SELECT count(*) FROM unnest(later) l WHERE l <> ALL ((a).view_kinds));
+	beside record;
+BEGIN
+	IF source.fold IS NULL THEN
+		RETURN NULL;
+	END IF;
+	beside := stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,success}' || ARRAY(SELECT m
+		FROM unnest(source.methods) WITH ORDINALITY m(m, i) WHERE m <> ALL (later) ORDER BY i), '{}'::jsonb,
+		'{}'::text[], '{task_id,run_id,policy_version,policy_step,staleness}'::text[]);
+	FOR i IN cardinality(later) - n_new + 1 .. cardinality(later) LOOP
+		names := names || stepadv_internal.free_name(names, later[i], 'method_'::text);
+	END LOOP;
+	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, '
 		'f.success, %s FROM %s) a%s',
-		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text, ', '::text), s.estimates, b.joins)
-	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text,
-		'{rollout_id,step_no,step_id,success}' || s.methods, '{}'::jsonb, '{}'::text[],
-		'{task_id,run_id,policy_version,policy_step,staleness}'::text[]) b
-	WHERE s.fold IS NOT NULL
+		concat_ws(', ', beside.items, (SELECT string_agg(format('a.%I AS %I', l.method, l.name), ', ' ORDER BY l.i)
+			FROM unnest(later, names[cardinality(names) - cardinality(later) + 1:]) WITH ORDINALITY l(method, name,
+				i))),
+		source.fold, stepadv_internal.list(source.methods, 'f.%1$I'::text, ', '::text), source.estimates,
+		beside.joins);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _compare';
@@ -273,11 +270,13 @@ RETURN CASE WHEN abs(advantage) <= threshold THEN 1 WHEN advantage > 0 THEN 2 WH
 COMMENT ON FUNCTION stepadv_internal.sign_digit(float8, float8) IS
 'of the view _quadrants: the sign of an advantage as 0 (-), 1 (0), 2 (+) or 3 (NULL)';
 
-CREATE FUNCTION stepadv_internal.square(x float8) RETURNS float8
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN abs(x) > 1e-150 THEN x * x END;
-COMMENT ON FUNCTION stepadv_internal.square(float8) IS
-'of the view _disagreements: x * x; NULL instead of what is too near 0 to be squared';
+CREATE FUNCTION stepadv_internal.scaled_advantages(advantage_array float8[], threshold float8)
+RETURNS TABLE (advantages float8[], scaled float8[])
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100
+AS 'MODULE_PATHNAME', 'stepadv_scaled_advantages';
+COMMENT ON FUNCTION stepadv_internal.scaled_advantages(float8[], float8) IS
+'of the view _disagreements: the rows of an array with a column per method, and these in units of the root mean square '
+'of their method; 0 where that is not above the threshold';
 
 -- A step falls into one of nine fields of a pair of methods, and of as many
 -- others of every other pair.  It is counted once for all of them: the signs that
@@ -322,8 +321,8 @@ BEGIN
 			FROM (
 				SELECT %5$s p.method_a, p.method_b, c.success, sum(c.n_steps)::bigint AS n_steps,
 					-- By the two digits; no quadrant where either method has no advantage.
-					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[((c.signs >> 2 * p.place_a & 3) * 4
-						+ (c.signs >> 2 * p.place_b & 3) + 1)::integer] AS quadrant
+					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[((c.signs >> 2 * p.place_a - 2 & 3) * 4
+						+ (c.signs >> 2 * p.place_b - 2 & 3) + 1)::integer] AS quadrant
 				FROM (SELECT %10$s f.success, f.signs, count(*) AS n_steps
 					FROM (SELECT %6$s f.success, %7$s AS signs FROM (SELECT f.* FROM %8$s) f%9$s) f
 					GROUP BY %10$s f.success, f.signs) c
@@ -368,26 +367,18 @@ BEGIN
 				opposite_sign}'::text[], coalesce(run.expressions, '{}'), coalesce(run.aliases, '{}'), '{}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
-			SELECT c.rollout_id, c.step_no, c.step_id, c.success, p.method_a, p.method_b, s.advantage_a,
-				s.advantage_b, s.scaled_a, s.scaled_b,
-				s.scaled_a - s.scaled_b AS difference, s.scaled_a > 0 AND s.scaled_b < 0 OR s.scaled_a < 0
-					AND s.scaled_b > 0 AS opposite_sign
-			FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, ARRAY[%3$s]::float8[] AS advantages,
-				ARRAY[%4$s]::float8[] AS squares FROM %5$s) c
+			SELECT c.rollout_id, c.step_no, c.step_id, c.success, p.method_a, p.method_b,
+				c.advantages[p.place_a] AS advantage_a, c.advantages[p.place_b] AS advantage_b,
+				c.scaled[p.place_a] AS scaled_a, c.scaled[p.place_b] AS scaled_b,
+				c.scaled[p.place_a] - c.scaled[p.place_b] AS difference,
+				sign(c.scaled[p.place_a]) * sign(c.scaled[p.place_b]) < 0 AS opposite_sign
+			FROM %3$s
+			CROSS JOIN LATERAL ROWS FROM (%4$s, stepadv_internal.scaled_advantages(m.advantages, %5$L::float8))
+				AS c(step_id, rollout_id, step_no, success, return, advantages, scaled)
 			CROSS JOIN stepadv_internal.method_pairs(%6$L::text[]) p
-			CROSS JOIN LATERAL (SELECT c.advantages[p.place_a + 1], c.advantages[p.place_b + 1],
-				CASE WHEN sqrt(c.squares[p.place_a + 1]) > %7$L::float8
-					THEN c.advantages[p.place_a + 1] / sqrt(c.squares[p.place_a + 1]) ELSE 0 END,
-				CASE WHEN sqrt(c.squares[p.place_b + 1]) > %7$L::float8
-					THEN c.advantages[p.place_b + 1] / sqrt(c.squares[p.place_b + 1]) ELSE 0 END)
-				s(advantage_a, advantage_b, scaled_a, scaled_b)
 			-- Of rollouts not judged yet, and where a method has nothing to say.
-			WHERE s.advantage_a IS NOT NULL AND s.advantage_b IS NOT NULL) a%8$s$view$,
-		beside.items, source.fold, stepadv_internal.list(source.methods, 'f.%1$I'::text, ', '::text),
-		stepadv_internal.list(source.methods,
-			'sum(stepadv_internal.square(f.%1$I)) OVER () / count(f.%1$I) OVER ()'::text,
-			', '::text),
-		source.estimates, source.methods, threshold, beside.joins);
+			WHERE c.advantages[p.place_a] IS NOT NULL AND c.advantages[p.place_b] IS NOT NULL) a%7$s$view$,
+		beside.items, source.fold, source.as_array, source.outcomes, threshold, source.methods, beside.joins);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.disagreements_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS

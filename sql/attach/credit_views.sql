@@ -46,6 +46,29 @@ COMMENT ON FUNCTION stepadv_internal.hidden_p(stepadv.rollout_group[], text[]) I
 'part of _credit_check: state_check of each task, by 16 to 64 of its groups: the least p, corrected for the tasks; '
 'NULL where no task has so many';
 
+-- What methods that are called with the same say of a group g, as sums: shuffled so often, and each time without each
+-- of its rollouts.  Citus cannot write down a join of two functions: which rollouts are left out is a column.
+CREATE FUNCTION stepadv_internal.credit_join(methods stepadv_internal.made_method[], argument text, number bigint,
+	shuffles integer, max_rollouts integer, seed integer) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+	SELECT format($join$
+		CROSS JOIN LATERAL (
+			SELECT stepadv_internal.credit_agg(ARRAY[%1$s], %2$s, %4$s, 1, l.shuffle, l.left_out, m.advantages) AS sums
+			FROM (SELECT z.shuffle, z.left_out, stepadv.without_rollout(z.shuffled, z.left_out) AS rollouts
+				FROM (SELECT z.shuffle, z.shuffled, stepadv_internal.left_out(%1$s, %3$s, %4$s) AS left_out
+					FROM (SELECT z.shuffle, stepadv_internal.shuffle_outcomes(%1$s, z.shuffle, %4$s) AS shuffled
+						FROM generate_series(0, %2$s) z(shuffle) OFFSET 0) z) z OFFSET 0) l
+			CROSS JOIN LATERAL %5$s) m%6$s$join$,
+		credit_join.argument, credit_join.shuffles, credit_join.max_rollouts, credit_join.seed,
+		(stepadv_internal.method_rows(credit_join.methods, 'l.rollouts'::text, NULL::text, '{}'::text[])).as_array,
+		credit_join.number)
+$query$;
+COMMENT ON FUNCTION stepadv_internal.credit_join(stepadv_internal.made_method[], text, bigint, integer, integer,
+	integer) IS
+'part of attach: the join that brings the sums of _credit_check of methods that are called with the same group';
+
 -- So many groups, by their hash.  On shards they are those up to the last hash of the sample, which is
 -- asked for first: a sample itself would come here, group by group.  So states are not checked there.
 CREATE FUNCTION stepadv_internal.credit_check_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
@@ -59,23 +82,24 @@ AS $query$
 			stepadv_internal.credit_finding(c.n_groups, min(c.p_value) OVER (), min(c.n_groups_needed) OVER (),
 				c.is_best, n.method, CASE WHEN n.trusts_state THEN s.hidden_p END) AS finding
 		FROM (SELECT array_agg(x.sums ORDER BY x.hash) AS sums, %9$s AS hidden_p
-			FROM (SELECT ARRAY[%1$s] AS sums, %2$s AS hash%10$s
+			FROM (SELECT %1$s AS sums, %2$s AS hash%10$s
 				FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s) x) s
 		CROSS JOIN LATERAL stepadv.credit_check(s.sums) c
-		JOIN unnest(%7$L::text[], %8$L::boolean[]) WITH ORDINALITY n(method, trusts_state, i) ON n.i = c.candidate
+		JOIN unnest(%7$L::text[], %8$L::boolean[], %11$L::integer[])
+			WITH ORDINALITY n(method, trusts_state, candidate, i) USING (candidate)
 		ORDER BY n.i$view$,
-		m.rows, h.hash, CASE WHEN distributed THEN f.fold
+		m.sums, h.hash, CASE WHEN distributed THEN f.fold
 			ELSE format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', f.fold, h.hash,
 				o.max_groups) END,
 		CASE WHEN by_task THEN stepadv_internal.run_joins(a, 'group'::text, ARRAY[r.alias]) ELSE '' END
-			|| m.joins, m.sums,
+			|| m.joins, m.any_sums,
 		CASE WHEN distributed THEN format(' AND %1$s <= (SELECT max(d.hash) FROM (SELECT %1$s AS hash FROM %2$s ORDER '
 			'BY 1 LIMIT %3$s) d)', h.hash, f.fold, o.max_groups) END,
-		m.names, m.trust_state,
+		n.names, n.trust_state,
 		CASE WHEN by_task THEN 'stepadv_internal.hidden_p(array_agg(x.rollouts ORDER BY x.hash), array_agg(x.task '
 			'ORDER BY x.hash))' ELSE 'NULL::float8' END,
 		CASE WHEN by_task THEN format(', g.%s AS rollouts, ROW(%s)::text AS task', stepadv_internal.value_name(a),
-			coalesce(r.expression, array_to_string(t.expressions, ', '))) END)
+			coalesce(r.expression, array_to_string(t.expressions, ', '))) END, n.candidates)
 	FROM stepadv_internal.credit_options(a) o CROSS JOIN stepadv_internal.is_distributed(ARRAY[(a).rows]) distributed
 	CROSS JOIN stepadv_internal.task_columns(a) t
 	LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true
@@ -86,35 +110,26 @@ AS $query$
 	CROSS JOIN LATERAL format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
 			', '::text)) h(hash)
-	CROSS JOIN (SELECT array_agg(c ORDER BY c.number) AS methods, array_agg(c.method ORDER BY c.number) AS names,
-		array_agg(c.function IN (SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace
-			AND p.proname IN ('batch_td', 'graphgpo')) ORDER BY c.number) AS trust_state,
-		string_agg(format('m%s.sums', c.number), ', ' ORDER BY c.number) AS sums,
-		-- For a group g the sums of every method over the rollouts left out: also of those that a method has no row
-		-- for.  Citus cannot write down a join of two functions: a method's rows are a column, beside a row of
-		-- generate_series where there are none of them.
-		string_agg(format($join$
-			CROSS JOIN LATERAL (
-				SELECT stepadv_internal.credit_agg(ARRAY[%2$s], %4$s, %6$s, 1, l.shuffle, l.rollout_id,
-					(l.u).rollout_id, (l.u).step_no, (l.u).advantage) AS sums
-				FROM (
-					SELECT l.rollout_id, l.shuffle, %3$s(stepadv.without_rollout(stepadv_internal.shuffle_outcomes(%2$s,
-						l.shuffle, %6$s), l.rollout_id)%7$s AS u, pg_catalog.generate_series(1, 1) AS at_least
-					FROM (SELECT l.rollout_id, pg_catalog.generate_series(0, %4$s) AS shuffle
-						FROM stepadv_internal.left_out(%2$s, %5$s, %6$s) l) l) l) m%1$s$join$,
-			c.number, c.argument, f.name, p.shuffles, p.max_rollouts, p.seed,
-			-- The call beside others, without the group that it begins with: a history comes after it.
-			substr(c.call_beside, length(f.name || '(' || c.argument) + 1)), '' ORDER BY c.number) AS joins,
-		-- A method that has no group to look at here, as it lacks a critic's values, has said nothing.
-		string_agg(format('coalesce(m%s.sums, pg_catalog.array_fill(0::float8, ARRAY[1, %s]))', c.number,
-			5 + 3 * p.shuffles), ', ' ORDER BY c.number) AS rows FROM stepadv_internal.credit_options(a) p,
-				stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c
-				JOIN pg_proc q ON q.oid = c.function JOIN pg_namespace n ON n.oid = q.pronamespace
-				CROSS JOIN LATERAL format('%I.%I', n.nspname, q.proname) f(name)) m
-	CROSS JOIN LATERAL stepadv_internal.fold(a, '{state,action}'::text[]
-		|| ARRAY(SELECT DISTINCT r.r FROM unnest(m.methods) c CROSS JOIN LATERAL unnest(c.reads) r(r)
-			WHERE r.r IS NOT NULL ORDER BY r.r), NULL::text, '{}'::text[]) f(fold)
-	WHERE m.methods IS NOT NULL
+	-- The methods, and of those that are called with the same, in the order of these, which candidate each is.
+	CROSS JOIN (SELECT array_agg(c.method ORDER BY c.number) AS names,
+		array_agg(c.candidate ORDER BY c.number) AS candidates, array_agg(c.function IN (SELECT p.oid FROM pg_proc p
+			WHERE p.pronamespace = 'stepadv'::regnamespace AND p.proname IN ('batch_td', 'graphgpo'))
+			ORDER BY c.number) AS trust_state
+		FROM (SELECT c.*, row_number() OVER (ORDER BY c.argument COLLATE "C", c.number) AS candidate
+			FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c) c) n
+	CROSS JOIN LATERAL (SELECT string_agg(stepadv_internal.credit_join(m.methods, m.argument, m.i, o.shuffles,
+			o.max_rollouts, o.seed), '' ORDER BY m.i) AS joins,
+		string_agg(format('m%s.sums', m.i), ', ' ORDER BY m.i) AS any_sums,
+		-- Methods that have no group to look at here, as it lacks a critic's values, have said nothing.
+		string_agg(format('coalesce(m%s.sums, array_fill(0::float8, ARRAY[%s, %s]))', m.i, cardinality(m.methods),
+			5 + 3 * o.shuffles), ' || ' ORDER BY m.i) AS sums
+		FROM (SELECT c.argument, array_agg(c ORDER BY c.number) AS methods,
+				row_number() OVER (ORDER BY c.argument COLLATE "C") AS i
+			FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c GROUP BY c.argument) m) m
+	CROSS JOIN LATERAL stepadv_internal.fold(a, '{state,action}'::text[] || ARRAY(SELECT DISTINCT r
+		FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c CROSS JOIN LATERAL unnest(c.reads) r
+		WHERE r IS NOT NULL ORDER BY r)) f(fold)
+	WHERE n.names IS NOT NULL
 $query$;
 COMMENT ON FUNCTION stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _credit_check';

@@ -99,7 +99,7 @@ BEGIN
 			best_step_id,worst_step_id}'::text[] || others.actions,
 		others.made, '{}'::text[], '{}'::text[]);
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL stepadv.decision_points(g.%I%s) a%s%s', beside.items,
-		stepadv_internal.fold(a, '{reward,state,action}'::text[], NULL::text, '{}'::text[]),
+		stepadv_internal.fold(a, '{reward,state,action}'::text[]),
 		stepadv_internal.value_name(a), settings, beside.joins, others.joins);
 END
 $$;
@@ -128,7 +128,7 @@ BEGIN
 	beside := stepadv_internal.beside(a, 'rollout'::text, results, others.made, '{}'::text[],
 		'{task_id,run_id,policy_version,policy_step}'::text[]);
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL stepadv.failure_points(g.%I%s) a%s%s', beside.items,
-		stepadv_internal.fold(a, '{reward,state,action,next_state,cost,truncated}'::text[], NULL::text, '{}'::text[]),
+		stepadv_internal.fold(a, '{reward,state,action,next_state,cost,truncated}'::text[]),
 			stepadv_internal.value_name(a), settings, beside.joins, others.joins);
 END
 $$;

@@ -6,41 +6,13 @@ CREATE FUNCTION stepadv_internal.methods_by_group(made stepadv_internal.made_met
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT ARRAY(SELECT m FROM stepadv_internal.advantage_methods(made) m
-		WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method,
-			m.settings) IS NOT NULL)
+	SELECT ARRAY(SELECT m FROM unnest(made) m
+		WHERE '{step_no,advantage}' <@ m.results AND NOT (stepadv_internal.takes_history(m.function)
+			AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL)
 		ORDER BY m.number)
 $$;
 COMMENT ON FUNCTION stepadv_internal.methods_by_group(stepadv_internal.made_method[]) IS
 'part of attach: the methods that see nothing but the group';
-
--- The advantages of a group g by all methods as m.advantages, what feeds them, and their names.
-CREATE FUNCTION stepadv_internal.digest_methods(a stepadv_internal.attached, made stepadv_internal.made_method[],
-	OUT methods text[], OUT reads text[], OUT joins text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	own CONSTANT stepadv_internal.made_method[] := stepadv_internal.methods_by_group(made);
-	whole stepadv_internal.attached := a;
-	source record;
-BEGIN
-	reads := ARRAY(SELECT DISTINCT r FROM unnest(own) o CROSS JOIN LATERAL unnest(o.reads) r);
-	-- All of them, whichever _compare shows.
-	whole.options := (a).options || jsonb_build_object('compare', jsonb_build_object('methods',
-		(SELECT string_agg(o.method, ',' ORDER BY o.number) FROM unnest(own) o)));
-	SELECT * INTO source FROM stepadv_internal.compare_source(whole, own);
-	methods := coalesce(source.methods, '{}');
-	joins := CASE WHEN source.methods IS NULL THEN ''
-		ELSE format(' CROSS JOIN LATERAL (SELECT array_agg(ARRAY[%s]::float8[]%s) AS advantages FROM %s) m',
-		stepadv_internal.list(source.methods, 'f.%1$I'::text, ', '::text),
-		(SELECT ' ORDER BY f.rollout_id, f.step_no' WHERE EXISTS (SELECT FROM unnest(own) o WHERE NOT o.ours)),
-			source.estimates) END;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.digest_methods(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: the methods of a digest, the roles that they read, and the join that brings their advantages as '
-	'm.advantages';
 
 -- ---- What tables say of rollouts and calls
 
@@ -142,28 +114,33 @@ DECLARE
 		->> 'width')::float8, 1);
 	has_calls CONSTANT boolean := 'calls' = ANY (parts) AND stepadv_internal.call_category(a, 'b'::text) IS NOT NULL;
 	has_horizons CONSTANT boolean := 'horizons' = ANY (parts) AND 'state' = ANY (stepadv_internal.available_roles(a));
+	own CONSTANT stepadv_internal.made_method[] := CASE WHEN 'methods' = ANY (parts)
+		THEN stepadv_internal.methods_by_group(made) ELSE '{}' END;
+	-- Of each group its advantages by all of them, whichever _compare was told to show, as m.advantages.
+	advantages CONSTANT text := CASE WHEN own <> '{}' THEN ' CROSS JOIN LATERAL '
+		|| (stepadv_internal.method_rows(own, NULL::text, format('stepadv.outcomes(g.%I)',
+		stepadv_internal.value_name(a)), '{step_id,rollout_id,step_no,success,return}'::text[])).as_array END;
 	reads text[] := '{}';
-	methods record;
 	measures record;
 	arguments text;
 BEGIN
 	IF NOT (width > 0 AND width < 'Infinity') THEN
 		RAISE EXCEPTION 'width must be a finite number above 0, not %', width USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	methods := stepadv_internal.digest_methods(a, CASE WHEN 'methods' = ANY (parts) THEN made ELSE '{}' END);
 	IF 'measures' = ANY (parts) THEN
 		measures := stepadv_internal.digest_measures(a);
 	ELSE
 		SELECT '{}'::text[] AS measures, '' AS joins, '' AS ids, '' AS numbers INTO measures;
 	END IF;
-	reads := methods.reads || ARRAY(
+	reads := ARRAY(SELECT DISTINCT r FROM unnest(own) o CROSS JOIN LATERAL unnest(o.reads) r) || ARRAY(
 		SELECT r FROM (SELECT stepadv_internal.available_roles(a)) k(known),
 			(VALUES ('{state,truncated,rewards}'::text[], 'counts' = ANY (parts)),
 			('{state,action,cost,turn}', has_calls OR 'measures' = ANY (parts)),
 			('{state,next_state,cost}', has_horizons)) v(roles, is_read) CROSS JOIN LATERAL unnest(v.roles) r
 				WHERE v.is_read AND r = ANY (k.known));
-	arguments := concat_ws(', ', format('g.%I', stepadv_internal.value_name(a)), format('%L::text[]', methods.methods),
-		CASE WHEN methods.joins = '' THEN 'NULL::float8[]' ELSE 'm.advantages' END, format('measures => %L::text[]',
+	arguments := concat_ws(', ', format('g.%I', stepadv_internal.value_name(a)), format('%L::text[]',
+			ARRAY(SELECT o.method FROM unnest(own) o ORDER BY o.number)),
+		CASE WHEN advantages IS NULL THEN 'NULL::float8[]' ELSE 'm.advantages' END, format('measures => %L::text[]',
 			measures.measures),
 		'measured_rollouts => ' || nullif(measures.ids, ''), 'measured => ' || nullif(measures.numbers, ''),
 		CASE WHEN has_calls THEN format('calls => l.calls, calls_by_step => %L::boolean',
@@ -171,7 +148,7 @@ BEGIN
 		(SELECT format('success_above => %L::float8', coalesce((stepadv_internal.method_options(m,
 				coalesce((a).options, '{}')) ->> 'success_above')::float8, 0))
 			FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m WHERE m.method = 'groups'),
-		CASE WHEN methods.joins <> '' THEN format('sign_threshold => %L::float8, difference_threshold => %L::float8',
+		CASE WHEN advantages IS NOT NULL THEN format('sign_threshold => %L::float8, difference_threshold => %L::float8',
 			stepadv_internal.threshold(a, 'quadrants'::text, 0::float8), stepadv_internal.threshold(a,
 				'disagreements'::text, 1e-9::float8)) END,
 		CASE WHEN has_horizons THEN format('horizon_width => %L::float8', width) END);
@@ -180,7 +157,7 @@ BEGIN
 			', '::text),
 		(SELECT ', ' || string_agg(format('%s AS %I', d.of_g, d.name), ', ' ORDER BY d.i)
 			FROM stepadv_internal.divisions(a) d WHERE NOT d.stands), arguments,
-		stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(reads) r)), methods.joins,
+		stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(reads) r)), advantages,
 			measures.joins,
 		CASE WHEN has_calls THEN stepadv_internal.call_labels_join(a) END);
 END

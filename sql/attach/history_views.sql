@@ -164,7 +164,6 @@ AS $$
 DECLARE
 	reach CONSTANT float8 := CASE WHEN stepadv_internal.takes_history((m).function)
 		THEN stepadv_internal.history_reach((m).method, settings) END;
-	rows_view CONSTANT regclass := stepadv_internal.rows_for(a, reads);
 	folded text;
 	run text;
 	identity text;
@@ -210,9 +209,8 @@ BEGIN
 			stepadv_internal.relation_name((a).folded),
 			stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns),
 			stepadv_internal.kept_condition((a).fresh))
-		ELSE stepadv_internal.fold(a, reads, format('(SELECT x.* FROM %s x WHERE %s)',
-			stepadv_internal.relation_name(rows_view), stepadv_internal.same_group('x'::text, rows_view, 'p'::text,
-				(a).rows, (a).n_group_columns)), '{}'::text[]) END;
+		ELSE stepadv_internal.fold(a, reads, condition => stepadv_internal.same_group('x'::text,
+			stepadv_internal.rows_for(a, reads), 'p'::text, (a).rows, (a).n_group_columns)) END;
 	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), %s, p.c2::bigint) FROM '
 		'%s%s WHERE %s)',
 		argument, folded, identity, run

@@ -205,7 +205,7 @@ BEGIN
 		IF v.number > 0 THEN
 			kind := (v.m).method;
 			query := (SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a,
-				(v.m).reads, NULL::text, '{}'::text[]), (v.m).call, b.joins)
+				(v.m).reads), (v.m).call, b.joins)
 				FROM stepadv_internal.beside(a, (v.m).kind, (v.m).results, '{}'::jsonb, '{}'::text[],
 					CASE WHEN (v.m).method IN ('groups', 'rollouts')
 					THEN '{task_id,run_id,policy_version,policy_step,staleness}'
@@ -238,10 +238,8 @@ COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, ste
 'part of attach: the views of some kinds, with their queries; NULL where what they need is not there, which it says';
 
 -- A view with another query; false if it cannot take it.  Its columns keep the
--- names that they have, which its owner may have changed, and their places: those
--- of methods that are later than the view, which would stand between others if it
--- were new, come last.
-CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text, later text[]) RETURNS boolean
+-- names that they have, which its owner may have changed; others come after them.
+CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -251,10 +249,8 @@ DECLARE
 		JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = view);
 	options CONSTANT text := CASE WHEN stepadv_internal.server_has('security_invoker'::text)
 		THEN 'WITH (security_invoker = true)' ELSE '' END;
-	names text[] := stepadv_internal.group_columns(view, 10000);
+	names CONSTANT text[] := stepadv_internal.group_columns(view, 10000);
 	columns text[];
-	types oid[];
-	n_later integer;
 BEGIN
 	-- What differs in nothing, or has columns more at its end.
 	BEGIN
@@ -263,79 +259,48 @@ BEGIN
 	EXCEPTION WHEN invalid_table_definition THEN
 		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
 	END;
-	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum),
-		array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum), count(l.i) INTO columns, types, n_later
-	FROM pg_attribute c LEFT JOIN (
-		SELECT m.m AS name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
-		GROUP BY 1) l ON l.name = c.attname
-	WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
+	columns := stepadv_internal.group_columns(scratch::regclass, 10000);
 	EXECUTE format('DROP VIEW %s', scratch);
-	-- Columns more, or less, that no later method explains, of other types, or the
-	-- same in another order: which is which is unknown.
-	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
-		OR cardinality(columns) - cardinality(names) > n_later
-		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum)
-			FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
-	THEN
+	-- Of the same in another order nobody can tell which is which.
+	IF cardinality(columns) < cardinality(names) OR columns[1:cardinality(names)] <> names AND names <@ columns THEN
 		RETURN false;
 	END IF;
-	query := format('SELECT %s FROM (%s) q', stepadv_internal.list(columns, 'q.%1$I'::text, ', '::text), query);
-	FOR i IN cardinality(names) + 1 .. cardinality(columns) LOOP
-		names := names || stepadv_internal.free_name(names, columns[i], 'method_'::text);
-	END LOOP;
 	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', name, stepadv_internal.list(names, '%1$I'::text,
 		', '::text), options, query);
 	RETURN true;
+EXCEPTION WHEN invalid_table_definition THEN
+	RETURN false;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS
-'gives a view another query, with columns of later methods after those that it has; false if its columns do not allow '
-'it';
+COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text) IS
+'gives a view another query, which may have further columns at its end; false if its columns do not allow it';
 
--- A view whose columns are not those of its query: dropped and created anew, if that may be. Where
--- something reads the view of a method, the columns that methods of stepadv got in a later version come last.
-CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text, of_method boolean, may_drop boolean)
-	RETURNS regclass
+-- A view whose columns are not those of its query: dropped and created anew, with the grants and the comment that it
+-- had; an error where something reads it.
+CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	newer CONSTANT text[] := '{q_error,confidence}';
 	old record;
 	given record;
 	made regclass;
 BEGIN
-	IF may_drop THEN
-		BEGIN
-			-- With the grants and the comment that it had; an error where something reads it.
-			SELECT n.nspname, c.relname, c.relowner, c.relacl, obj_description(c.oid, 'pg_class') AS comment INTO old
-			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = reshape_view.view;
-			EXECUTE format('DROP VIEW %I.%I', old.nspname, old.relname);
-			made := stepadv_internal.create_view(old.nspname::text, old.relname::text, query, old.comment);
-			FOR given IN SELECT a.privilege_type, a.is_grantable, a.grantee, r.rolname FROM aclexplode(old.relacl) a
-				LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> old.relowner LOOP
-				EXECUTE format('GRANT %s ON %I.%I TO %s%s', given.privilege_type, old.nspname, old.relname,
-					CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.rolname) END,
-					CASE WHEN given.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
-			END LOOP;
-			RETURN made;
-		EXCEPTION WHEN dependent_objects_still_exist THEN
-			IF of_method AND stepadv_internal.replace_view(reshape_view.view, query, newer) THEN
-				RETURN reshape_view.view;
-			END IF;
-			RAISE;
-		END;
-	ELSIF NOT of_method OR NOT stepadv_internal.replace_view(reshape_view.view, query, newer) THEN
-		RAISE EXCEPTION 'columns of view % are no longer those that attach made',
-			reshape_view.view USING ERRCODE = 'object_not_in_prerequisite_state',
-			HINT = 'Call add_views, or detach and attach again.';
-	END IF;
-	RETURN reshape_view.view;
+	SELECT n.nspname, c.relname, c.relowner, c.relacl, obj_description(c.oid, 'pg_class') AS comment INTO old
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = reshape_view.view;
+	EXECUTE format('DROP VIEW %I.%I', old.nspname, old.relname);
+	made := stepadv_internal.create_view(old.nspname::text, old.relname::text, query, old.comment);
+	FOR given IN SELECT a.privilege_type, a.is_grantable, a.grantee, r.rolname FROM aclexplode(old.relacl) a
+		LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> old.relowner LOOP
+		EXECUTE format('GRANT %s ON %I.%I TO %s%s', given.privilege_type, old.nspname, old.relname,
+			CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.rolname) END,
+			CASE WHEN given.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+	END LOOP;
+	RETURN made;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text, boolean, boolean) IS
-'part of attach: gives a view another query, though its columns are not those of the query; the view that then has its '
-'name; error where that cannot be done';
+COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text) IS
+'part of attach: a view in the place of another with other columns';
 
 -- Makes the views of an attachment anew: they read then what its row says is kept, or fold.
 -- A view that was dropped stays away, unless it is asked for.
@@ -354,7 +319,6 @@ DECLARE
 	views regclass[] := coalesce((a).views, '{}');
 	old_kinds CONSTANT text[] := kinds;
 	methods text[];
-	later text[];
 	v record;
 	i integer;
 BEGIN
@@ -383,14 +347,13 @@ BEGIN
 			RETURN NEXT;
 			CONTINUE;
 		END IF;
-		-- Methods that were made after this view stand after it in the list of kinds.
-		later := ARRAY(SELECT m.m FROM unnest(methods) WITH ORDINALITY m(m, number)
-			CROSS JOIN LATERAL array_position(old_kinds, m.m) p(place)
-			WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (methods) AND v.kind <> 'values' ORDER BY p.place,
-				m.number);
-		IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
-			views[i] := stepadv_internal.reshape_view(views[i], v.query, v.kind = ANY (methods), asked IS NOT NULL);
+		CONTINUE WHEN stepadv_internal.replace_view(views[i], v.query);
+		IF asked IS NULL THEN
+			RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i]
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call add_views, or detach and attach again.';
 		END IF;
+		views[i] := stepadv_internal.reshape_view(views[i], v.query);
 	END LOOP;
 	EXECUTE format('UPDATE %s SET views = $1, view_kinds = $2', stepadv_internal.relation_name(attachment))
 		USING views, kinds;

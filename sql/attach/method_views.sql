@@ -122,9 +122,10 @@ COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, tex
 CREATE TYPE stepadv_internal.made_method AS (
 	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text,
 	call text,				-- in its own view, where it refuses a group that it cannot be computed of
-	call_beside text,		-- beside others: a group without a critic's values has no rows then
+	-- Beside others: "called(argument" and rest.
+	called text, rest text,
 	reads text[], needs_value boolean, results text[], kind text, description text,
-	argument text			-- what it is called with beside others
+	argument text			-- a group without a critic's values has no rows beside others
 );
 COMMENT ON TYPE stepadv_internal.made_method IS
 'part of attach: a method that an attachment''s columns allow, and how it is called there';
@@ -142,7 +143,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT k.i::integer, (k.m).method, (k.m).function, (k.m).ours, s.settings, c.arguments,
 		format('%I.%I(%s%s%s)', n.nspname, p.proname, h.argument_with, c.arguments, h.history),
-		format('%I.%I(%s%s%s)', n.nspname, p.proname, b.argument, c.arguments, h.history), r.reads,
+		format('%I.%I', n.nspname, p.proname), format('%s%s)', c.arguments, h.history), r.reads,
 		-- Of a rollout, these are columns of the user's, which are shown beside the others.
 		'value' = ANY ((k.m).requires),
 			CASE WHEN (k.m).ours THEN array_remove(array_remove((k.m).results, 'truncated'::text), 'policy_step'::text)
@@ -184,8 +185,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a,
 		'{state,action,next_state,value,turn_reward,cost,turn,rewards,truncated,coarse_state,logp}'::text[]
-		|| ARRAY(SELECT 'policy_step'::text FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads) LIMIT 1),
-			NULL::text, '{}'::text[]))
+		|| ARRAY(SELECT 'policy_step'::text FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads) LIMIT 1)))
 	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[],
 		'{}'::text[]) b
 $$;

@@ -400,3 +400,20 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.arguments(regprocedure, jsonb) IS
 'options as named arguments of a function of a group, checked against its parameters and by a call';
+
+-- What a method of a user's gave, in the order of the extension's own.
+CREATE FUNCTION stepadv_internal.in_order(rollout_ids bigint[], step_nos integer[], advantages float8[],
+	rollouts stepadv.rollout_group) RETURNS SETOF float8
+LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 5000 ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT u.advantage
+	FROM stepadv.returns(rollouts) WITH ORDINALITY s(step_id, rollout_id, step_no, return, place)
+	LEFT JOIN (SELECT g.rollout_id, g.step_no, min(g.advantage) AS advantage FROM unnest(rollout_ids, step_nos,
+		advantages) g(rollout_id, step_no, advantage) GROUP BY 1, 2) u
+		ON u.rollout_id = s.rollout_id AND u.step_no = s.step_no
+	ORDER BY s.place
+$$;
+COMMENT ON FUNCTION stepadv_internal.in_order(bigint[], integer[], float8[], stepadv.rollout_group) IS
+'part of attach: advantages by rollout_id and step_no as a row per step of the group, in the order of the functions '
+	'that give rows of it; NULL where none is given, the least of several';

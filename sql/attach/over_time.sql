@@ -160,11 +160,11 @@ BEGIN
 	SELECT divided.by_rollout AS by_rollout,
 		coalesce(string_agg(format(', %s AS %I', run.expressions[d.i], d.divider), '' ORDER BY d.i), '') AS items,
 		coalesce(string_agg(format(', v.%I', d.divider), '' ORDER BY d.i), '') AS list,
-		coalesce(array_agg(d.divider ORDER BY d.i), '{}') AS names
+		coalesce(array_agg(d.divider ORDER BY d.i), '{}') AS names, array_agg(run.expressions[d.i] ORDER BY d.i)
+			AS expressions
 	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.stands;
 	IF folded IS NULL THEN
-		RETURN stepadv_internal.fold(a, reads, format('(SELECT x.*%s FROM %s x%s)', divided.items,
-			stepadv_internal.relation_name(rows_view), run.joins), divided.names);
+		RETURN stepadv_internal.fold(a, reads, run.joins, NULL::text, divided.names, divided.expressions);
 	END IF;
 	-- Where the group's own columns divide its rollouts, it is of one division.
 	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);
@@ -189,35 +189,24 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g, a row per group and divisions, of what is kept where that is the same';
 
--- Every step by every method, one below the other.  A condition on the method
--- leaves the others' branches out.
+-- Every step by every method, one below the other.
 CREATE FUNCTION stepadv_internal.advantages_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('SELECT %s FROM %s%s CROSS JOIN LATERAL (SELECT %s, e.* FROM (%s) e) a%s%s',
-		b.items, stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r
-			FROM stepadv_internal.advantage_methods(made) u CROSS JOIN LATERAL unnest(u.reads) r)), m.estimates,
-			d.items, m.branches, b.joins, n.joins)
-	FROM (SELECT CASE WHEN NOT stepadv_internal.is_distributed(ARRAY[(a).rows])
-		THEN string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e',
-		m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number) END AS branches
-		FROM stepadv_internal.advantage_methods(made) m) o
-	-- Citus takes no function below UNION ALL: all are computed side by side, as f, whichever is asked for.
-	CROSS JOIN LATERAL (
-		SELECT CASE WHEN o.branches IS NULL THEN format(' CROSS JOIN LATERAL ROWS FROM (%s) AS f(%s)',
-				string_agg(m.call_beside, ', ' ORDER BY m.number), string_agg(c.list, ', ' ORDER BY m.number)) END
-				AS estimates,
-			coalesce(o.branches, format('SELECT s.* FROM (VALUES %s) s(method, rollout_id, step_no, step_id, '
-				'advantage) WHERE s.rollout_id IS NOT NULL',
-				string_agg(format('(%1$L::text, f.%2$I, f.%3$I, f.%4$I, f.%5$I)', m.method, m.method || ' rollout_id',
-					m.method || ' step_no', m.method || ' step_id', m.method || ' advantage'), ', ' ORDER BY m.number)))
-				AS branches
-		FROM stepadv_internal.advantage_methods(made) m
-		CROSS JOIN LATERAL (SELECT string_agg(format('%I', m.method || ' ' || r.name), ', ' ORDER BY r.i) AS list
-			FROM unnest(m.results) WITH ORDINALITY r(name, i)) c
-		HAVING count(*) > 0) m
+AS $query$
+	SELECT format($view$
+		SELECT %s FROM %s CROSS JOIN LATERAL (
+			SELECT %s, f.rollout_id, f.step_no, f.step_id, unnest(%L::text[]) AS method, unnest(ARRAY[%s]) AS advantage
+			FROM %s) a%s%s$view$,
+		b.items, stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(m.methods) u
+			CROSS JOIN LATERAL unnest(u.reads) r)),
+		d.items, m.names, stepadv_internal.list(m.names, 'f.%1$I'::text, ', '::text),
+		(stepadv_internal.method_rows(m.methods, NULL::text, format('stepadv.outcomes(g.%I)',
+			stepadv_internal.value_name(a)), '{step_id,rollout_id,step_no,success,return}'::text[])).rows, b.joins,
+		n.joins)
+	FROM (SELECT array_agg(m ORDER BY m.number) AS methods, array_agg(m.method ORDER BY m.number) AS names
+		FROM stepadv_internal.chosen_methods(a, made, 'advantages'::text) m) m
 	CROSS JOIN LATERAL (SELECT max(v.of_g) FILTER (WHERE v.role = 'policy_step') AS step,
 		max(v.of_g) FILTER (WHERE v.role = 'run_id') AS run,
 		-- Those that the group's columns do not stand for.
@@ -229,8 +218,8 @@ AS $$
 		|| d.names || '{method,advantage}'
 			|| CASE WHEN n.expression IS NOT NULL THEN '{staleness}' ELSE '{}' END::text[],
 		jsonb_strip_nulls(jsonb_build_object('staleness', n.expression)), '{}'::text[], '{}'::text[]) b
-	WHERE m.branches IS NOT NULL
-$$;
+	WHERE m.methods IS NOT NULL
+$query$;
 COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _advantages';
 

@@ -277,8 +277,7 @@ BEGIN
 	END IF;
 	IF EXISTS (SELECT FROM unnest(kinds) k WHERE k.level = 'state') THEN
 		RETURN NEXT format('SELECT %s, %s, stepadv_internal.lonely_steps(g.%I), ''{240,241}''::integer[] FROM %s',
-			keys_of_value, no_id, stepadv_internal.value_name(a), stepadv_internal.fold(a, '{state}'::text[],
-				NULL::text, '{}'::text[]));
+			keys_of_value, no_id, stepadv_internal.value_name(a), stepadv_internal.fold(a, '{state}'::text[]));
 	END IF;
 END
 $$;

@@ -151,22 +151,32 @@ AS $ddl$
 		COMMENT ON COLUMN %1$I.rollouts.task_id IS 'what was to be done';
 		COMMENT ON COLUMN %1$I.rollouts.run_id IS 'the experiment, or its seed';
 		COMMENT ON COLUMN %1$I.rollouts.policy_version IS 'the policy that acted, by name';
-		COMMENT ON COLUMN %1$I.rollouts.policy_step IS 'the same as a number, later ones being larger';
-		COMMENT ON COLUMN %1$I.rollouts.tags IS 'what else to tell rollouts by';
+		COMMENT ON COLUMN %1$I.rollouts.policy_step IS 'number of the policy that acted: later ones are larger';
+		COMMENT ON COLUMN %1$I.rollouts.tags IS 'what else tells rollouts apart';
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
-		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether it reached its goal; NULL: not known';
-		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'cut off before it ended by itself';
+		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether the rollout reached its goal; NULL: not known';
+		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'whether the rollout was cut off before it ended by itself';
 		COMMENT ON COLUMN %1$I.rollouts.channel IS 'train or validation; give validation rollouts groups of their own';
 		COMMENT ON COLUMN %1$I.rollouts.curation IS 'label for the selection of training rollouts';
+		COMMENT ON COLUMN %1$I.rollouts.rollout_id IS 'name of the rollout, of its own in its group';
+		COMMENT ON COLUMN %1$I.rollouts.model IS 'the model that acted';
+		COMMENT ON COLUMN %1$I.rollouts.started_at IS 'when the rollout began';
+		COMMENT ON COLUMN %1$I.rollouts.ended_at IS 'when the rollout ended';
+		COMMENT ON COLUMN %1$I.rollouts.metadata IS 'what else is known of the rollout';
 		COMMENT ON TABLE %1$I.steps IS 'steps of rollouts: one decision each';
 		COMMENT ON COLUMN %1$I.steps.step_id IS 'number of the step, from a sequence';
 		COMMENT ON COLUMN %1$I.steps.step_no IS 'order of the steps within the rollout';
 		COMMENT ON COLUMN %1$I.steps.turn IS 'turn of the conversation; several steps may share one (parallel tool '
 			'calls)';
+		COMMENT ON COLUMN %1$I.steps.rollout_id IS 'as in rollouts';
 		COMMENT ON COLUMN %1$I.steps.observation IS 'what the agent saw before it acted';
+		COMMENT ON COLUMN %1$I.steps.action IS 'what the agent did, as text';
+		COMMENT ON COLUMN %1$I.steps.tool IS 'the tool that was called; NULL: none';
+		COMMENT ON COLUMN %1$I.steps.args IS 'arguments of the tool call';
+		COMMENT ON COLUMN %1$I.steps.metadata IS 'what else is known of the step';
 		COMMENT ON COLUMN %1$I.steps.ok IS 'whether the tool call succeeded; NULL: not known';
-		COMMENT ON COLUMN %1$I.steps.next_observation IS 'what it saw after the action, where that is not the '
-			'observation of the next step';
+		COMMENT ON COLUMN %1$I.steps.next_observation IS 'what the agent saw after the action, where that is not '
+			'the observation of the next step';
 		COMMENT ON COLUMN %1$I.steps.state IS 'identity of the state before the action; steps with equal state are '
 			'compared; where it is not given, that of the observation; NULL: like no other';
 		COMMENT ON COLUMN %1$I.steps.action_hash IS 'identity of the action; where it is not given, that of the tool '
@@ -188,10 +198,10 @@ AS $ddl$
 			'response_token_ids';
 		COMMENT ON COLUMN %1$I.steps.rollout_logprobs IS 'log-probabilities of the response tokens under the policy '
 			'that acted; as long as response_token_ids';
-		COMMENT ON COLUMN %1$I.steps.policy_logprobs IS 'the same under the policy as it is now, for the view '
-			'steps_ratios; as long as response_token_ids';
-		COMMENT ON COLUMN %1$I.steps.ref_logprobs IS 'the same under a reference policy, for kl_to_reference of the '
-			'view steps_ratios; as long as response_token_ids';
+		COMMENT ON COLUMN %1$I.steps.policy_logprobs IS 'log-probabilities of the response tokens under the current '
+			'policy, for the view steps_ratios; as long as response_token_ids';
+		COMMENT ON COLUMN %1$I.steps.ref_logprobs IS 'log-probabilities of the response tokens under a reference '
+			'policy, for kl_to_reference of the view steps_ratios; as long as response_token_ids';
 		$$
 $ddl$;
 COMMENT ON FUNCTION stepadv_internal.tables_comments() IS

@@ -162,7 +162,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN (
-		SELECT CASE WHEN t.attnotnull THEN '' ELSE format(' WHERE x.%I IS DISTINCT FROM NULL', n.name) END
+		SELECT CASE WHEN t.attnotnull THEN NULL ELSE format('x.%I IS DISTINCT FROM NULL', n.name) END
 		FROM (SELECT CASE WHEN stepadv_internal.column_type((a).rows, 'raw_rollout_id'::text) IS NOT NULL
 			THEN 'raw_rollout_id' ELSE 'rollout_id' END) n(name)
 		LEFT JOIN LATERAL stepadv_internal.feeds((a).rows, n.name) f ON true
@@ -170,7 +170,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS
-'part of attach: the condition that a row of an adapter is of a rollout; empty where all are';
+'part of attach: the condition that a row of an adapter is of a rollout; NULL where all are';
 
 -- The roles that there are: columns of the adapters, and what is made of others.
 CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
@@ -213,10 +213,10 @@ COMMENT ON FUNCTION stepadv_internal.kept_condition(regclass) IS
 'NULL: only their owner asks';
 
 -- The relation g: a row per group, with its columns and the group as a value,
--- fed with the roles that are read.  over: the rows to fold instead of the
--- adapter's, with further columns that divide the groups.
-CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[], over text, divided_by text[])
-	RETURNS text
+-- fed with the roles that are read.  divided_by: what divides the rows of a group further, as columns, and
+-- dividers, its expressions over rows x and what joins bring.  condition: rows that count.
+CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[], joins text DEFAULT NULL,
+	condition text DEFAULT NULL, divided_by text[] DEFAULT NULL, dividers text[] DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -238,7 +238,7 @@ DECLARE
 	value text;
 BEGIN
 	-- A value that is kept has every role that any function reads.
-	IF (a).folded IS NOT NULL AND over IS NULL THEN
+	IF (a).folded IS NOT NULL AND condition IS NULL AND divided_by IS NULL THEN
 		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c WHERE %s) g',
 			(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept,
@@ -271,10 +271,15 @@ BEGIN
 	IF reads_state AND history IS NOT NULL THEN
 		value := format(history, value);
 	END IF;
-	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys
-		|| divided_by, 'x.%1$I'::text, ', '::text), value,
-		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)),
-			stepadv_internal.rollout_filter(a));
+	RETURN (
+		SELECT format('(SELECT %s, %s AS %s FROM %s x%s%s GROUP BY %s) g', concat_ws(', ', k.list, d.items), value,
+			stepadv_internal.value_name(a), stepadv_internal.relation_name(relation), joins,
+			' WHERE ' || nullif(concat_ws(' AND ', stepadv_internal.rollout_filter(a), condition), ''),
+			concat_ws(', ', k.list, d.list))
+		FROM stepadv_internal.list(keys, 'x.%1$I'::text, ', '::text) k(list)
+		CROSS JOIN (SELECT string_agg(format('%s AS %I', d.expression, d.name), ', ' ORDER BY d.i),
+			string_agg(d.expression, ', ' ORDER BY d.i)
+			FROM unnest(dividers, divided_by) WITH ORDINALITY d(expression, name, i)) d(items, list));
 END
 $$;
 
@@ -317,7 +322,7 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.value_name(stepadv_internal.attached) IS
 'part of attach: what the group as a value is called in g';
-COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text[]) IS
+COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text, text[], text[]) IS
 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that '
 'are read';
 

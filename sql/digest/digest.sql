@@ -157,7 +157,7 @@ CREATE FUNCTION stepadv.digest_histogram(digest stepadv.group_digest) RETURNS TA
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200 ROWS 1000
 AS 'MODULE_PATHNAME', 'stepadv_digest_histogram';
 COMMENT ON FUNCTION stepadv.digest_histogram(stepadv.group_digest) IS
-'the distribution of the advantages of a digest: number of steps by method and bin of 1/256, identified by its middle';
+'the distribution of the advantages of a digest: number of steps by method and bin of 0.05, identified by its middle';
 
 CREATE FUNCTION stepadv.digest_quadrants(digest stepadv.group_digest)
 RETURNS TABLE (method_a text, method_b text, success boolean, quadrant text, n_steps bigint, share float8)

@@ -7,23 +7,18 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF pool_of.ready IS NULL THEN
-		RAISE EXCEPTION 'pool must be given'
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'It is the view that create_pool made, <prefix>_ready.';
-	END IF;
-	SELECT p.oid INTO pool
+	SELECT k.conrelid, ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY n(number, i)
+		JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = n.number ORDER BY n.i) INTO pool, keys
 	FROM pg_class v
-	JOIN stepadv_internal.view_columns(pool_of.ready) c ON c.name = 'claim' AND c.plain AND c.column_name = 'claim'
+	JOIN stepadv_internal.view_columns(v.oid::regclass) c ON c.name = 'claim' AND c.plain AND c.column_name = 'claim'
 	JOIN pg_class p ON p.oid = c.relation AND p.relkind = 'r' AND p.relowner = v.relowner
+	JOIN pg_constraint k ON k.conrelid = p.oid AND k.contype = 'p'
 	WHERE v.oid = pool_of.ready AND stepadv_internal.column_type(p.oid::regclass, 'consumed_step'::text) IS NOT NULL;
 	IF pool IS NULL THEN
-		RAISE EXCEPTION '% is not the view of a pool',
-			coalesce(stepadv_internal.relation_name(pool_of.ready), pool_of.ready::oid::text)
+		RAISE EXCEPTION '% is not the view of a pool', coalesce(stepadv_internal.relation_name(pool_of.ready),
+			pool_of.ready::oid::text, 'NULL')
 			USING ERRCODE = 'wrong_object_type', HINT = 'Give the view that create_pool made, <prefix>_ready.';
 	END IF;
-	keys := ARRAY(SELECT a.attname::text FROM pg_constraint k CROSS JOIN unnest(k.conkey) WITH ORDINALITY c(number, i)
-		JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = c.number
-		WHERE k.conrelid = pool AND k.contype = 'p' ORDER BY c.i);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.pool_of(regclass) IS
@@ -44,21 +39,18 @@ DECLARE
 	has_age CONSTANT boolean := stepadv_internal.column_type(groups, 'staleness'::text) IS NOT NULL;
 	uniform CONSTANT text := CASE create_pool.informative WHEN 'dapo' THEN 'g.uniform AND g.n_judged > 1'
 		WHEN 'verl_agent' THEN 'g.uniform' WHEN 'rtmc' THEN 'g.success_rate = 0 OR g.success_rate = 1' END;
-	wrong CONSTANT text := CASE
-		WHEN coalesce(min_rollouts, 0) < 1
-			THEN format('min_rollouts must be at least 1, not %s', coalesce(min_rollouts::text, 'NULL'))
-		WHEN coalesce(max_uses, 0) < 1
-			THEN format('max_uses must be at least 1, not %s', coalesce(max_uses::text, 'NULL'))
-		WHEN max_staleness < 0 THEN format('max_staleness must be at least 0, not %s', max_staleness)
-		WHEN informative IS NOT NULL AND uniform IS NULL
-			THEN format('unknown rule for informative: "%s"', informative) END;
+	wrong CONSTANT text := (SELECT format('%s must be at least %s, not %s', n.name, n.least, coalesce(n.given::text,
+			'NULL'))
+		FROM (VALUES ('min_rollouts', min_rollouts, 1), ('max_uses', max_uses, 1),
+			('max_staleness', coalesce(max_staleness, 0), 0)) n(name, given, least)
+		WHERE (n.given >= n.least) IS NOT TRUE LIMIT 1);
 	keys text[];
 BEGIN
 	IF groups IS NULL THEN
 		RAISE EXCEPTION 'the view _groups of % is gone', stepadv_internal.relation_name((a).source)
 			USING ERRCODE = 'undefined_table', HINT = 'add_views makes it again.';
 	ELSIF stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN
-		-- Who takes a group locks its row and passes over those that others hold: shards have no such rows together.
+		-- Who takes a group locks its row, which shards have not together.
 		RAISE EXCEPTION 'cannot make a pool of groups of %: it is a distributed table',
 			stepadv_internal.relation_name((a).source) USING ERRCODE = 'feature_not_supported',
 				HINT = 'Copy what trainers are to take to a table of this node, and attach that.';
@@ -66,9 +58,9 @@ BEGIN
 		RAISE EXCEPTION 'max_staleness needs to know how old groups are' USING ERRCODE = 'undefined_column',
 			HINT = 'Tell attach which column is the policy_step of a rollout.';
 	ELSIF wrong IS NOT NULL THEN
-		RAISE EXCEPTION '%', wrong USING ERRCODE = 'invalid_parameter_value', HINT = CASE WHEN wrong ~ '^unknown'
-			THEN 'informative is ''dapo'', ''verl_agent'' or ''rtmc''; NULL keeps groups whose rollouts all ended '
-				'alike.' ELSE '' END;
+		RAISE EXCEPTION '%', wrong USING ERRCODE = 'invalid_parameter_value';
+	ELSIF uniform IS NULL AND informative IS NOT NULL THEN
+		PERFORM stepadv_internal.refuse_name('rule for informative'::text, informative, '{dapo,verl_agent,rtmc}');
 	END IF;
 	keys := stepadv_internal.group_columns(groups, (a).n_group_columns);
 	EXECUTE format($$
@@ -126,35 +118,24 @@ DECLARE
 	behind CONSTANT record := stepadv_internal.pool_of(ready);
 	list CONSTANT text := stepadv_internal.list(behind.keys, '%1$I'::text, ', '::text);
 	claim CONSTANT uuid := gen_random_uuid();
-	until CONSTANT timestamptz := clock_timestamp() + claim_groups.lease;
+	until CONSTANT timestamptz := coalesce(clock_timestamp() + claim_groups.lease, 'infinity');
 	by_whom CONSTANT text := coalesce(claim_groups.holder, nullif(current_setting('application_name'), ''),
 		session_user::text);
-	wanted text;
-	parts text[];
-	items text[] := '{}';	-- in which order groups are taken
+	items text;			-- in which order groups are taken
+	unknown text;
 BEGIN
-	IF coalesce(claim_groups.max_groups, 0) < 1 THEN
-		RAISE EXCEPTION 'max_groups must be at least 1, not %', coalesce(claim_groups.max_groups::text, 'NULL')
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'It is how many groups are wanted.';
-	ELSIF claim_groups.lease IS NULL OR claim_groups.lease <= '0'::interval THEN
-		RAISE EXCEPTION 'lease must be longer than 0, not %', coalesce(claim_groups.lease::text, 'NULL')
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'It is the time after which others may take the groups if they are not consumed by then.';
-	END IF;
 	PERFORM stepadv_internal.must_write('claim_groups'::text);
-	FOREACH wanted IN ARRAY coalesce(claim_groups.order_by, '{}') LOOP
-		parts := regexp_match(wanted, '^(.*?)( desc)?$'::text);
-		IF wanted = 'random' THEN
-			items := items || 'random()'::text;
-		ELSIF stepadv_internal.column_type(ready, parts[1]) IS NOT NULL THEN
-			items := items || format('r.%I %s NULLS LAST', parts[1], parts[2]);
-		ELSE
-			PERFORM stepadv_internal.refuse_column(format('cannot claim groups by "%s": %s has no such column',
-				coalesce(wanted, 'NULL'), stepadv_internal.relation_name(ready)), parts[1], ARRAY[ready],
-				'order_by names columns of the view, each with desc behind it where the largest come first, or '
-				'random.'::text);
-		END IF;
-	END LOOP;
+	SELECT string_agg(CASE n.name WHEN 'random' THEN 'random(), ' ELSE format('r.%I%s NULLS LAST, ', n.name, d.down)
+		END, '' ORDER BY w.i), min(n.name) FILTER (WHERE n.name <> 'random'
+		AND stepadv_internal.column_type(ready, n.name) IS NULL) INTO items, unknown
+	FROM unnest(claim_groups.order_by) WITH ORDINALITY w(w, i)
+	CROSS JOIN LATERAL regexp_replace(coalesce(w.w, 'NULL'), ' desc$', '') n(name)
+	CROSS JOIN LATERAL substring(w.w FROM ' desc$') d(down);
+	IF unknown IS NOT NULL THEN
+		PERFORM stepadv_internal.refuse_column(format('cannot claim groups by "%s": %s has no such column', unknown,
+			stepadv_internal.relation_name(ready)), unknown, ARRAY[ready], 'order_by names columns of the view, each '
+			'with desc behind it where the largest come first, or random.'::text);
+	END IF;
 	-- Groups that came since get their rows, by one caller at a time: others go on with the rows that there are.
 	BEGIN
 		EXECUTE format('LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE NOWAIT', behind.pool);
@@ -173,8 +154,8 @@ BEGIN
 		marked AS (UPDATE %2$s p SET claim = %6$L, claimed_by = %7$L, claimed_until = %8$L FROM taken t WHERE %9$s)
 		SELECT jsonb_populate_record(t.taken, %10$L) FROM taken t$$,
 		ready, behind.pool, stepadv_internal.same_columns('q'::text, 'r'::text, behind.keys, behind.pool),
-		array_to_string(items || stepadv_internal.list(behind.keys, 'r.%1$I'::text, ', '::text), ', '),
-		claim_groups.max_groups, claim, by_whom, until,
+		concat(items, stepadv_internal.list(behind.keys, 'r.%1$I'::text, ', '::text)),
+		quote_nullable(claim_groups.max_groups), claim, by_whom, until,
 		stepadv_internal.same_columns('p'::text, '(t.taken)'::text, behind.keys, behind.pool),
 		jsonb_build_object('status', 'claimed', 'claim', claim, 'claimed_by', by_whom, 'claimed_until', until));
 END
@@ -189,30 +170,18 @@ LANGUAGE c ROWS 16 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.claim_groups(anyelement, integer, text[], interval, text) IS
 'claims up to max_groups ready groups of a pool for the caller until the lease expires: '
 'claim_groups(NULL::<prefix>_ready, 16); returns rows of that view, all with the same claim, for consume_groups. '
-'order_by: columns of the view, followed by desc for the largest first, or random';
+'order_by: columns of the view, followed by desc for the largest first, or random; lease NULL: until consumed';
 
 CREATE FUNCTION stepadv_internal.consume_groups(pool regclass, claim uuid, policy_step bigint)
 RETURNS integer
-LANGUAGE plpgsql
+LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	held integer;
-BEGIN
-	SELECT x.held INTO held FROM stepadv_internal.run(consume_groups.pool, format('WITH used AS (UPDATE %s p
+	SELECT x.consumed FROM stepadv_internal.run(consume_groups.pool, format('WITH used AS (UPDATE %s p
 		SET claimed_until = NULL, n_uses = p.n_uses + 1, consumed_at = statement_timestamp(), consumed_step = %L
 		WHERE p.claim = %L AND p.claimed_until IS NOT NULL RETURNING 1) SELECT count(*)::integer FROM used',
 		(stepadv_internal.pool_of(consume_groups.pool)).pool, consume_groups.policy_step, consume_groups.claim))
-		x(held integer);
-	IF held = 0 THEN
-		RAISE EXCEPTION 'no group of % is held by claim %', stepadv_internal.relation_name(consume_groups.pool),
-			coalesce(consume_groups.claim::text, 'NULL')
-			USING ERRCODE = 'no_data_found',
-				HINT = 'It is in the column claim of what claim_groups returned, until its groups are consumed, '
-				'released or taken by others.';
-	END IF;
-	RETURN held;
-END
+		x(consumed integer)
 $$;
 COMMENT ON FUNCTION stepadv_internal.consume_groups(regclass, uuid, bigint) IS
 'what consume_groups does';
@@ -222,5 +191,4 @@ RETURNS integer
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.consume_groups(regclass, uuid, bigint) IS
 'marks the groups of a claim of claim_groups as trained on, and ends the claim; returns their number, which is less '
-'than was claimed if the lease expired and others claimed some of the groups; policy_step: number of the update; '
-'error if none is left';
+'than was claimed, or 0, if the lease expired and others claimed some of the groups; policy_step: number of the update';

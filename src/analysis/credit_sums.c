@@ -1,11 +1,12 @@
 /*
  * credit_sums.c
- *		credit_agg(candidates, candidate, shuffle, left_out, rollout_id, step_no, advantage):
- *		of one group, estimates of candidates for rollouts that they have not seen, and the outcomes.
+ *		credit_agg(candidates, shuffles, seed, candidate, shuffle, left_out, advantages):
+ *		of one group, what candidates say of rollouts that they have not seen, beside what happened.
  *
- * The candidates are the group with one choice of its states each, all of the same steps.  Rows are those
- * of a method called on candidate k, with outcomes shuffled (0: as they are), without the rollout
- * `left_out`: those of one such call after those of another.  A call without rows has one that is NULL.
+ * The candidates are the group with one choice of its states each, all of the same steps.  A row has what
+ * methods say of candidate k, with outcomes shuffled (0: as they are), without the rollout `left_out`:
+ * an array with a row per step of the others, in the order of the group, and a column per method.  A row
+ * with a NULL is none.
  *
  * Of step t of the rollout left out
  *
@@ -14,8 +15,8 @@
  *	y	= return from t on - mean over the candidates of the value of its state by the others
  *
  * so y is one for all candidates; one that has a single state for all steps is a control, and has no part in the
- * mean where others have more.  The result has a row per candidate: steps, those with an x, and of
- * each shuffle from 0 on the sums of x y, x x and y y.
+ * mean where others have more.  The result has a row per candidate and, within it, method: steps, those with
+ * an x, and of each shuffle from 0 on the sums of x y, x x and y y.
  */
 #include "postgres.h"
 
@@ -31,6 +32,7 @@
 #include "arrays.h"
 #include "estimators/leave_one_out.h"
 #include "estimators/returns.h"
+#include "matrix.h"
 
 PG_FUNCTION_INFO_V1(stepadv_shuffle_outcomes);
 PG_FUNCTION_INFO_V1(stepadv_credit_trans);
@@ -59,9 +61,9 @@ typedef struct Candidate
 	LeaveOneOut out;
 	bool		counted;		/* has a part in the baseline */
 	uint64		n_steps;
-	uint64		n_covered;
-	Triple	   *sums;			/* by shuffle */
-	bool	   *seen;			/* by shuffle and rollout: the call */
+	uint64	   *n_covered;		/* by method */
+	Triple	   *sums;			/* by shuffle and method */
+	bool	   *seen;			/* by shuffle and rollout left out */
 } Candidate;
 
 typedef struct CreditSums
@@ -72,15 +74,10 @@ typedef struct CreditSums
 	uint32		n_candidates;
 	uint32		n_counted;		/* those with a part in the baseline */
 	uint32		n_shuffles;		/* with that which is none */
+	int			n_methods;
 	Candidate  *candidates;
 	Shuffle    *shuffles;
-	MemoryContext scratch;		/* for one rollout left out */
-	int64		candidate;		/* of the call that is read, or -1 */
-	int64		shuffle;
-	int64		left_out;		/* its number */
-	double	   *advantage;		/* by call */
-	uint32		next_call;		/* after that of the last row: most likely that of the next */
-	uint32		rollout;		/* of the last row */
+	MemoryContext scratch;		/* for one row */
 } CreditSums;
 
 Datum
@@ -111,13 +108,6 @@ check_same_steps(const GroupColumns *one, const GroupColumns *other, uint32 numb
 }
 
 static void
-forget_advantages(CreditSums *check)
-{
-	for (uint32 i = 0; i < check->calls.n_steps; i++)
-		check->advantage[i] = NAN;
-}
-
-static void
 prepare_candidates(CreditSums *check, const Datum *values, const bool *nulls)
 {
 	for (uint32 k = 0; k < check->n_candidates; k++)
@@ -137,7 +127,8 @@ prepare_candidates(CreditSums *check, const Datum *values, const bool *nulls)
 		prepare_leave_one_out(group, facts, 1, &candidate->out);
 		candidate->counted = candidate->out.states.n > 1;
 		check->n_counted += candidate->counted;
-		candidate->sums = ALLOCATE_ZEROED_ARRAY(Triple, check->n_shuffles);
+		candidate->n_covered = ALLOCATE_ZEROED_ARRAY(uint64, check->n_methods);
+		candidate->sums = ALLOCATE_ZEROED_ARRAY(Triple, (uint64) check->n_shuffles * check->n_methods);
 		candidate->seen = ALLOCATE_ZEROED_ARRAY(bool, (uint64) check->n_shuffles * group->n_rollouts);
 	}
 }
@@ -161,7 +152,7 @@ prepare_shuffles(CreditSums *check, const RolloutGroup *first, int64 seed)
 }
 
 static CreditSums *
-begin_credit_sums(MemoryContext context, ArrayType *array, int32 n_shuffles, int64 seed)
+begin_credit_sums(MemoryContext context, ArrayType *array, int32 n_shuffles, int64 seed, int n_methods)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	CreditSums *check = palloc0(sizeof(CreditSums));
@@ -183,14 +174,12 @@ begin_credit_sums(MemoryContext context, ArrayType *array, int32 n_shuffles, int
 	check->turn_of_call = group_open_by_unit(first, &check->group, &check->calls);
 	check->n_candidates = (uint32) n;
 	check->n_shuffles = (uint32) n_shuffles + 1;
+	check->n_methods = n_methods;
 	check->candidates = ALLOCATE_ZEROED_ARRAY(Candidate, n);
 	check->shuffles = ALLOCATE_ZEROED_ARRAY(Shuffle, check->n_shuffles);
 	prepare_candidates(check, values, nulls);
 	prepare_shuffles(check, first, seed);
 	check->scratch = AllocSetContextCreate(context, "stepadv rollout left out", ALLOCSET_DEFAULT_SIZES);
-	check->candidate = -1;
-	check->advantage = ALLOCATE_ARRAY(double, check->calls.n_steps);
-	forget_advantages(check);
 	MemoryContextSwitchTo(old);
 	return check;
 }
@@ -246,24 +235,29 @@ find_happened(const CreditSums *check, Shuffle *shuffle, uint32 rollout)
  * ----------
  */
 
-/* Also of turns: all calls of one got the same; the first is the last to be written. */
+/*
+ * What a method said, by step of the group; NaN of the rollout left out.  All calls of a turn got the same: the
+ * first is the last to be written.
+ */
 static const double *
-advantages_by_step(const CreditSums *check)
+advantages_by_step(const CreditSums *check, uint32 rollout, const double *said, int method)
 {
-	double	   *advantage;
+	const GroupColumns *calls = &check->calls;
+	double	   *advantage = ALLOCATE_ARRAY(double, check->group.n_steps);
+	uint32		row = calls->n_steps - calls->n_rollout_steps[rollout];
 
-	if (check->turn_of_call == NULL)
-		return check->advantage;
-	advantage = ALLOCATE_ARRAY(double, check->group.n_steps);
-	for (uint32 i = check->calls.n_steps; i-- > 0;)
-		advantage[check->turn_of_call[i]] = check->advantage[i];
+	for (uint32 i = 0; i < check->group.n_steps; i++)
+		advantage[i] = NAN;
+	for (uint32 r = calls->n_rollouts; r-- > 0;)
+		for (uint32 i = calls->first_step[r + 1]; r != rollout && i-- > calls->first_step[r];)
+			advantage[check->turn_of_call == NULL ? i : check->turn_of_call[i]] = said[(Size) --row * check->n_methods + method];
 	return advantage;
 }
 
 static void
-add_rollout(Candidate *candidate, Triple *sums, bool counts, uint32 rollout, const double *advantage, const double *y)
+add_rollout(const LeaveOneOut *out, Triple *sums, uint64 *n_covered, uint32 rollout, const double *advantage,
+			const double *y)
 {
-	const LeaveOneOut *out = &candidate->out;
 	uint32		first = out->group->first_step[rollout];
 	SaidOfPair *said = measure_said(out, rollout, advantage);
 	double	   *of_state = average_by_state(out, said);
@@ -277,89 +271,62 @@ add_rollout(Candidate *candidate, Triple *sums, bool counts, uint32 rollout, con
 			sum_add(&sums->xy, (x - of_state[out->states.of_step[i]]) * y[i]);
 		sum_add(&sums->xx, x * x);
 		sum_add(&sums->yy, y[i] * y[i]);
-		if (counts)
-		{
-			candidate->n_steps++;
-			candidate->n_covered += pair->n > 0;
-		}
+		*n_covered += pair->n > 0;
 	}
 }
 
-/* All estimates of a call have been seen. */
+/* What methods said of a candidate, and each time of another rollout or shuffle. */
 static void
-finish_call(CreditSums *check)
-{
-	MemoryContext old;
-	uint32		rollout = (uint32) check->left_out;
-
-	if (check->candidate < 0)
-		return;
-	old = MemoryContextSwitchTo(check->scratch);
-	add_rollout(&check->candidates[check->candidate], &check->candidates[check->candidate].sums[check->shuffle],
-				check->shuffle == 0, rollout, advantages_by_step(check),
-				find_happened(check, &check->shuffles[check->shuffle], rollout));
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(check->scratch);
-	check->candidate = -1;
-	forget_advantages(check);
-}
-
-static void
-begin_call(CreditSums *check, int32 candidate, int32 shuffle, int64 rollout_id)
+add_said(CreditSums *check, int32 number, int32 shuffle, int64 rollout_id, const ArrayType *advantages)
 {
 	int64		rollout = group_place_of_rollout(&check->group, rollout_id);
+	Candidate  *candidate = number >= 1 && number <= check->n_candidates ? &check->candidates[number - 1] : NULL;
 	bool	   *seen = NULL;
+	uint32		n_rows;
+	const double *said;
+	const double *y;
 
-	if (check->candidate == candidate - 1 && check->shuffle == shuffle && check->left_out == rollout)
-		return;
-	finish_call(check);
-	if (candidate >= 1 && candidate <= check->n_candidates && shuffle >= 0 && shuffle < check->n_shuffles && rollout >= 0)
-		seen = &check->candidates[candidate - 1].seen[(Size) shuffle * check->group.n_rollouts + rollout];
-	if (seen == NULL || *seen || !check->candidates[candidate - 1].out.facts->judged[rollout])
+	if (candidate != NULL && shuffle >= 0 && shuffle < check->n_shuffles && rollout >= 0)
+		seen = &candidate->seen[(Size) shuffle * check->group.n_rollouts + rollout];
+	if (seen == NULL || *seen || !candidate->out.facts->judged[rollout])
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rollout " INT64_FORMAT " cannot be left out here", rollout_id)));
 	*seen = true;
-	check->candidate = candidate - 1;
-	check->shuffle = shuffle;
-	check->left_out = rollout;
-}
-
-static void
-take_advantage(CreditSums *check, int64 rollout_id, int32 step_no, double advantage)
-{
-	const GroupColumns *calls = &check->calls;
-	int64		call = check->next_call;
-
-	/* Rows mostly come in the order of the group. */
-	if (call >= calls->n_steps || calls->rollout_id[check->rollout] != rollout_id || calls->step_no[call] != step_no ||
-		call < calls->first_step[check->rollout] || call >= calls->first_step[check->rollout + 1])
+	n_rows = check->calls.n_steps - check->calls.n_rollout_steps[rollout];
+	said = read_matrix(advantages, "advantages", n_rows, "step of the other rollouts", check->n_methods,
+					   "the methods", false);
+	y = find_happened(check, &check->shuffles[shuffle], (uint32) rollout);
+	if (shuffle == 0)
+		candidate->n_steps += check->group.n_rollout_steps[rollout];
+	for (int m = 0; m < check->n_methods; m++)
 	{
-		int64		rollout = group_place_of_rollout(calls, rollout_id);
+		uint64		covered = 0;
 
-		call = rollout < 0 ? -1 : find_step(calls, (uint32) rollout, step_no);
-		if (call < 0)
-			return;
-		check->rollout = (uint32) rollout;
+		add_rollout(&candidate->out, &candidate->sums[(Size) shuffle * check->n_methods + m], &covered,
+					(uint32) rollout, advantages_by_step(check, (uint32) rollout, said, m), y);
+		if (shuffle == 0)
+			candidate->n_covered[m] += covered;
+		CHECK_FOR_INTERRUPTS();
 	}
-	check->advantage[call] = advantage;
-	check->next_call = (uint32) call + 1;
 }
 
-/* credit_agg(candidates, n_shuffles, seed, candidate, shuffle, left_out, rollout_id, step_no, advantage) */
 Datum
 stepadv_credit_trans(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	CreditSums *check = PG_ARGISNULL(0) ? NULL : (CreditSums *) PG_GETARG_POINTER(0);
+	MemoryContext old;
+	ArrayType  *advantages;
 
-	for (int i = 1; i <= 6; i++)
+	for (int i = 1; i <= 7; i++)
 		if (PG_ARGISNULL(i))
 		{
 			if (check == NULL)
 				PG_RETURN_NULL();
 			PG_RETURN_POINTER(check);
 		}
+	advantages = PG_GETARG_ARRAYTYPE_P(7);
 	if (check == NULL)
 	{
 		int32		n_shuffles = PG_GETARG_INT32(2);
@@ -368,11 +335,13 @@ stepadv_credit_trans(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("shuffles must be between 2 and %d, not %d", MAX_SHUFFLES, n_shuffles)));
-		check = begin_credit_sums(context, PG_GETARG_ARRAYTYPE_P(1), n_shuffles, PG_GETARG_INT32(3));
+		check = begin_credit_sums(context, PG_GETARG_ARRAYTYPE_P(1), n_shuffles, PG_GETARG_INT32(3),
+								  ARR_NDIM(advantages) == 2 ? ARR_DIMS(advantages)[1] : 1);
 	}
-	begin_call(check, PG_GETARG_INT32(4), PG_GETARG_INT32(5), PG_GETARG_INT64(6));
-	if (!PG_ARGISNULL(7) && !PG_ARGISNULL(8) && !PG_ARGISNULL(9))
-		take_advantage(check, PG_GETARG_INT64(7), PG_GETARG_INT32(8), PG_GETARG_FLOAT8(9));
+	old = MemoryContextSwitchTo(check->scratch);
+	add_said(check, PG_GETARG_INT32(4), PG_GETARG_INT32(5), PG_GETARG_INT64(6), advantages);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(check->scratch);
 	PG_RETURN_POINTER(check);
 }
 
@@ -389,21 +358,23 @@ stepadv_credit_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	check = (CreditSums *) PG_GETARG_POINTER(0);
-	finish_call(check);
-	dims[0] = (int) check->n_candidates;
+	dims[0] = (int) check->n_candidates * check->n_methods;
 	dims[1] = N_COUNTS + 3 * (int) check->n_shuffles;
 	sums = ALLOCATE_ARRAY(Datum, (uint64) dims[0] * dims[1]);
-	for (uint32 k = 0; k < check->n_candidates; k++)
+	for (int row = 0; row < dims[0]; row++)
 	{
-		const Candidate *candidate = &check->candidates[k];
+		const Candidate *candidate = &check->candidates[row / check->n_methods];
+		int			m = row % check->n_methods;
 
 		sums[n++] = Float8GetDatum((double) candidate->n_steps);
-		sums[n++] = Float8GetDatum((double) candidate->n_covered);
+		sums[n++] = Float8GetDatum((double) candidate->n_covered[m]);
 		for (uint32 z = 0; z < check->n_shuffles; z++)
 		{
-			sums[n++] = Float8GetDatum(sum_value(&candidate->sums[z].xy));
-			sums[n++] = Float8GetDatum(sum_value(&candidate->sums[z].xx));
-			sums[n++] = Float8GetDatum(sum_value(&candidate->sums[z].yy));
+			const Triple *of_shuffle = &candidate->sums[(Size) z * check->n_methods + m];
+
+			sums[n++] = Float8GetDatum(sum_value(&of_shuffle->xy));
+			sums[n++] = Float8GetDatum(sum_value(&of_shuffle->xx));
+			sums[n++] = Float8GetDatum(sum_value(&of_shuffle->yy));
 		}
 	}
 	PG_RETURN_ARRAYTYPE_P(construct_md_array(sums, NULL, 2, dims, bounds, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,

@@ -261,7 +261,7 @@ number_of_exact_key(int64 key)
 #define NO_HORIZON (GREATEST_EXACT_KEY + 1)
 
 /* Bins of advantages: how many make up 1, and the furthest. */
-#define BINS_OF_ONE 256
+#define BINS_OF_ONE 20
 #define FURTHEST_BIN 4611686018427387904.0	/* 2^62 */
 
 static inline int64

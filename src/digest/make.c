@@ -29,6 +29,7 @@
 #include "checked_arguments.h"
 #include "arrays.h"
 #include "digest/codec.h"
+#include "matrix.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_digest);
 
@@ -48,9 +49,6 @@ enum
 	ARG_DIFFERENCE_THRESHOLD,
 	ARG_HORIZON_WIDTH
 };
-
-/* The square of what is less than this is less than a number can be. */
-#define LEAST_SQUARED 1e-150
 
 /* An array with a row per step or rollout and an entry per name, in that order; NaN: NULL. */
 typedef struct Matrix
@@ -121,51 +119,19 @@ names_argument(FunctionCallInfo fcinfo, int arg, const char *what, int *n)
 	return names;
 }
 
-static void
-check_dimensions(const ArrayType *array, const char *what, uint32 n_rows, const char *of_what, int width, const char *names)
-{
-	if (ARR_ELEMTYPE(array) == FLOAT8OID && ARR_NDIM(array) == 2 && ARR_DIMS(array)[0] == n_rows && ARR_DIMS(array)[1] == width)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-			 errmsg("%s must have %u rows, one per %s, and %d columns, one for each of %s", what, n_rows, of_what, width, names),
-			 ARR_NDIM(array) == 2 ? errdetail("It has %d rows and %d columns.", ARR_DIMS(array)[0], ARR_DIMS(array)[1]) :
-			 errdetail("It has %d dimensions.", ARR_NDIM(array)),
-			 errhint("For example array_agg(ARRAY[a.advantage, b.advantage]), in the order in which the functions of a group give their rows.")));
-}
-
 /* Without rows or names there are none, whatever the array. */
 static Matrix
 matrix_argument(FunctionCallInfo fcinfo, int arg, const char *what, uint32 n_rows, const char *of_what, int width, const char *names)
 {
 	Matrix		matrix = {width, NULL};
-	ArrayType  *array;
-	const bits8 *bits;
-	const double *numbers;
-	Size		n = (Size) n_rows * width;
 
-	if (n == 0)
+	if ((Size) n_rows * width == 0)
 		return matrix;
 	if (PG_ARGISNULL(arg))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must be given for %s", what, names)));
-	array = PG_GETARG_ARRAYTYPE_P(arg);
-	check_dimensions(array, what, n_rows, of_what, width, names);
-	matrix.numbers = ALLOCATE_ARRAY(double, n);
-	bits = ARR_NULLBITMAP(array);
-	numbers = (const double *) ARR_DATA_PTR(array);
-	for (Size i = 0; i < n; i++)
-	{
-		bool		isnull = bits != NULL && (bits[i / 8] & 1 << i % 8) == 0;
-
-		CHECK_ONCE_IN_A_WHILE(i);
-		matrix.numbers[i] = isnull ? NAN : *numbers++;
-		if (!isnull && !isfinite(matrix.numbers[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s must be finite numbers or null", what)));
-	}
+	matrix.numbers = read_matrix(PG_GETARG_ARRAYTYPE_P(arg), what, n_rows, of_what, width, names, true);
 	return matrix;
 }
 

@@ -235,7 +235,7 @@ stepadv_digest_histogram(PG_FUNCTION_ARGS)
 		for (int64 b = 0; b < n; b++)
 		{
 			put_text(&row, &digest->methods[i]);
-			put_number(&row, (double) sorted[b].number / BINS_OF_ONE + 0.5 / BINS_OF_ONE);
+			put_number(&row, ((double) sorted[b].number + 0.5) / BINS_OF_ONE);
 			put_count(&row, sorted[b].n);
 			end_row(&row);
 		}

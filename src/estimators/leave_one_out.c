@@ -50,25 +50,6 @@ prepare_leave_one_out(const GroupColumns *group, const RolloutFacts *facts, doub
  * ----------
  */
 
-int64
-find_step(const GroupColumns *group, uint32 rollout, int32 step_no)
-{
-	uint32		low = group->first_step[rollout];
-	uint32		end = group->first_step[rollout + 1];
-	uint32		high = end;
-
-	while (low < high)
-	{
-		uint32		middle = low + (high - low) / 2;
-
-		if (group->step_no[middle] < step_no)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end && group->step_no[low] == step_no ? (int64) low : -1;
-}
-
 typedef struct Candidate
 {
 	uint64		hash;

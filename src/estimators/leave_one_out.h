@@ -60,7 +60,4 @@ typedef struct CreditSlope
 
 extern void add_to_slope(const LeaveOneOut *out, uint32 rollout, const double *advantage, CreditSlope *slope);
 
-/* The number of a step of a rollout, or -1. */
-extern int64 find_step(const GroupColumns *group, uint32 rollout, int32 step_no);
-
 #endif							/* STEPADV_LEAVE_ONE_OUT_H */

@@ -455,9 +455,10 @@ BEGIN
 	FOR m IN SELECT * FROM credit.methods WHERE pool = 1 ORDER BY n LOOP
 		EXECUTE format('INSERT INTO credit.checks SELECT $1, $2, $3, $4, f.group_id, x.sums
 			FROM (SELECT group_id, g AS whole FROM folded) f, LATERAL (
-				SELECT stepadv_internal.credit_agg(ARRAY[f.whole], 12, 1, 1, z.z, l.rollout_id, a.rollout_id, a.step_no, a.advantage) AS sums
+				SELECT stepadv_internal.credit_agg(ARRAY[f.whole], 12, 1, 1, z.z, l.rollout_id, a.advantages) AS sums
 				FROM generate_series(0, 12) z(z), LATERAL stepadv_internal.left_out(f.whole, 16, 1) l,
-					LATERAL (SELECT stepadv.without_rollout(stepadv_internal.shuffle_outcomes(f.whole, z.z, 1), l.rollout_id) AS g OFFSET 0) o, LATERAL %s a) x', m.expression)
+					LATERAL (SELECT stepadv.without_rollout(stepadv_internal.shuffle_outcomes(f.whole, z.z, 1), l.rollout_id) AS g OFFSET 0) o,
+					LATERAL (SELECT array_agg(ARRAY[a.advantage] ORDER BY a.rollout_id, a.step_no) AS advantages FROM %s a) a) x', m.expression)
 		USING problem, states, size, m.method;
 	END LOOP;
 END

@@ -1,4 +1,4 @@
--- rollout_measures; the views _behaviour, _behaviour_advantage, _measures_over_time, _success_by_horizon.
+-- Measures of rollouts; the views _behaviour, _behaviour_advantage, _measures_over_time, _success_by_horizon.
 SET client_min_messages = warning;
 SET jit = off;
 SET timezone = 'UTC';
@@ -13,13 +13,17 @@ INSERT INTO moves VALUES (1, 1, 1, 10, 1, NULL, 1), (2, 1, 2, 11, 2, 1, 1),
 	(3, 2, 1, 10, 1, NULL, NULL), (4, 2, 2, 10, 1, NULL, NULL), (5, 2, 3, 11, 3, NULL, NULL), (6, 2, 4, 10, 1, NULL, NULL), (7, 2, 5, 11, 2, 1, 1),
 	(8, 3, 1, 12, 1, NULL, 1), (9, 3, 2, 10, 4, 0, 1), (10, 4, 1, NULL, NULL, NULL, 1), (11, 4, 2, NULL, NULL, 0, 1),
 	(12, 5, 1, 10, 1, NULL, 1), (13, 5, 2, 10, 1, NULL, 1), (NULL, 6, NULL, NULL, NULL, 1, NULL);
-SELECT s.* FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.rollout_measures(g) s;
+CREATE FUNCTION digest(g stepadv.rollout_group, success_above float8 DEFAULT 0) RETURNS stepadv.group_digest LANGUAGE sql AS
+$$ SELECT stepadv.group_digest(g, '{}', NULL, measures => '{steps,repeats,cost}', success_above => digest.success_above, horizon_width => 1) $$;
+SELECT m.measure, m.n_rollouts, m.mean, m.p50, m.per_success FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.digest_measures(digest(g)) m;
+SELECT h.* FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.digest_horizons(digest(g)) h;
 -- A higher mark, and nobody reaches it; costs, a step without one costs 1.
-SELECT s.rollout_id, s.success, s.distance, s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.rollout_measures(g, success_above => 1) s WHERE rollout_id < 3;
-SELECT s.rollout_id, s.n_steps, s.cost, s.distance, s.excess
-FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost * 2) AS g FROM moves) x, stepadv.rollout_measures(g) s WHERE rollout_id < 4;
-SELECT s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost - 1) AS g FROM moves) x, stepadv.rollout_measures(g) s;
-SELECT * FROM stepadv.rollout_measures(NULL);
+SELECT h.* FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.digest_horizons(digest(g, 1)) h;
+CREATE FUNCTION costly(factor float8, less float8) RETURNS stepadv.rollout_group LANGUAGE sql AS
+$$ SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost * factor - less) FROM moves $$;
+SELECT m.* FROM stepadv.digest_measures(digest(costly(2, 0))) m WHERE measure = 'cost';
+SELECT h.* FROM stepadv.digest_horizons(digest(costly(2, 0))) h;
+SELECT h.* FROM stepadv.digest_horizons(digest(costly(1, 1))) h;
 
 -- Canonical tables with all that the views read.
 \i test/sim/simulator.sql

@@ -170,7 +170,7 @@ UPDATE rows SET task = n % 3;
 SELECT count(*) AS attached FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "n"}', views => '{batch_td,credit_check,values}', options => '{"batch_td": {"history": true}, "credit_check": {"shuffles": 2}}');
 SELECT c.n_groups, c.n_steps = sum(x.sums[1][1]) AS steps, abs(c.score + c.by_chance - sum(x.sums[1][3]) / sqrt(sum(x.sums[1][4]) * sum(x.sums[1][5]))) < 1e-9 AS correlation
 FROM rows_credit_check c, rows_values v, LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = v.n % 3 AND o.n < v.n) h,
-	LATERAL (SELECT credit_agg(ARRAY[v.rollouts], 2, 1, 1, 0, l.rollout_id, u.rollout_id, u.step_no, u.advantage) AS sums FROM left_out(v.rollouts, 16, 1) l, batch_td(without_rollout(v.rollouts, l.rollout_id), history => h.h) u) x
+	LATERAL (SELECT credit_agg(ARRAY[v.rollouts], 2, 1, 1, 0, l.rollout_id, (SELECT array_agg(ARRAY[u.advantage] ORDER BY u.rollout_id, u.step_no) FROM batch_td(without_rollout(v.rollouts, l.rollout_id), history => h.h) u)) AS sums FROM left_out(v.rollouts, 16, 1) l) x
 WHERE c.method = 'batch_td' GROUP BY c.n_groups, c.n_steps, c.score, c.by_chance;
 SELECT detach('rows'::regclass) > 2 AS detached;
 -- Options: which methods, groups, rollouts. Without states there is nothing to check by.

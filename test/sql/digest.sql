@@ -41,7 +41,7 @@ ON e.version IS NOT DISTINCT FROM o.version AND e.method = a.method
 WHERE ((a.n_steps, a.min_advantage, a.max_advantage, a.n_positive, a.n_negative) = (e.n, e.least, e.greatest, e.positive, e.negative)
 	AND greatest(abs(a.mean_abs_advantage - e.abs), abs(a.mean_advantage - e.mean), abs(a.sd_advantage - e.sd)) < 1e-12) IS NOT TRUE;
 SELECT o.version, h, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_histogram(o.digest) h
-FULL JOIN (SELECT version, method, floor(advantage * 256) / 256 + 0.5 / 256 AS bin, count(*) AS n FROM long WHERE advantage IS NOT NULL GROUP BY GROUPING SETS ((version, method, 3), (method, 3))) e
+FULL JOIN (SELECT version, method, (floor(advantage * 20) + 0.5) / 20 AS bin, count(*) AS n FROM long WHERE advantage IS NOT NULL GROUP BY GROUPING SETS ((version, method, 3), (method, 3))) e
 ON e.version IS NOT DISTINCT FROM o.version AND (e.method, e.bin) = (h.method, h.bin) WHERE h.n_steps IS DISTINCT FROM e.n;
 
 -- Signs, in either order; and how far apart.
@@ -70,7 +70,11 @@ ON e.version IS NOT DISTINCT FROM o.version AND e.method = c.method AND e.tool I
 WHERE ((c.n_steps, c.n_positive, c.n_negative) = (e.n, e.positive, e.negative) AND abs(c.mean_advantage - e.mean) + abs(c.mean_abs_advantage - e.abs) < 1e-12) IS NOT TRUE;
 
 -- Rollouts.
-CREATE TEMP VIEW shapes AS SELECT v.g, v.version, a.*, nullif(a.rollout_id * v.g, 6) / 7.0::float8 AS seconds FROM groups v CROSS JOIN LATERAL stepadv.rollout_measures(v.rollouts) a;
+CREATE TEMP TABLE shapes AS SELECT v.g, v.version, a.*, a.n_steps - d.distance AS excess, nullif(a.rollout_id * v.g, 6) / 7.0::float8 AS seconds
+FROM groups v CROSS JOIN LATERAL (SELECT r.rollout_id, r.n_steps, CASE WHEN r.judged THEN r.return > 0 END AS success, r.n_steps::float8 AS cost,
+	(SELECT count(*) - count(DISTINCT (s.state, s.action)) FROM steps s WHERE (s.g, s.r) = (v.g, r.rollout_id)) AS n_repeats,
+	(SELECT d.distance FROM stepadv.graphgpo(v.rollouts) d WHERE d.rollout_id = r.rollout_id ORDER BY d.step_no LIMIT 1) AS distance FROM stepadv.rollouts(v.rollouts) r) a
+CROSS JOIN LATERAL (SELECT a.distance) d;
 SELECT o.version, m, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_measures(o.digest) m
 FULL JOIN (SELECT s.version, m.measure, count(m.value) AS n, avg(m.value) AS mean, percentile_cont(0.5::float8) WITHIN GROUP (ORDER BY m.value) AS p50, percentile_cont(0.95::float8) WITHIN GROUP (ORDER BY m.value) AS p95,
 		sum(m.value) FILTER (WHERE s.success IS NOT NULL) / nullif(count(m.value) FILTER (WHERE s.success), 0) AS per_success

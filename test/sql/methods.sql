@@ -81,7 +81,7 @@ WITH q AS (
 	SELECT p.id, p.c / sqrt(avg(p.c * p.c) OVER w) - p.l / sqrt(avg(p.l * p.l) OVER w) AS d FROM meth.plain p WINDOW w AS (PARTITION BY task))
 SELECT count(*) AS n, count(*) FILTER (WHERE abs(x.difference - q.d) > 1e-9) AS wrong FROM meth.s_disagreements x JOIN q ON q.id = x.step_id WHERE method_a = 'centred' AND method_b = 'lateness';
 -- Over time groups are divided by version.
-SELECT method, count(*) AS n, count(*) FILTER (WHERE abs(x.advantage - CASE method WHEN 'centred' THEN p.cv ELSE p.l END) > 1e-12 OR x.policy_version <> p.version) AS wrong
+SELECT method, count(x.advantage) AS n, count(*) FILTER (WHERE abs(x.advantage - CASE method WHEN 'centred' THEN p.cv ELSE p.l END) > 1e-12 OR x.policy_version <> p.version) AS wrong
 FROM meth.s_advantages x JOIN meth.plain p ON p.id = x.step_id WHERE method IN ('centred', 'lateness') GROUP BY 1 ORDER BY 1;
 SELECT x.policy_version, x.method, x.n_steps, abs(x.mean_abs_advantage - q.m) < 1e-12 AND abs(x.sd_advantage - q.sd) < 1e-9 AND x.n_positive = q.p AS same
 FROM meth.s_advantage_over_time x JOIN (

@@ -167,7 +167,6 @@ END $$;
 SELECT ot.functions('SELECT DISTINCT policy_version FROM ot.steps_progress_over_time') AS nothing;
 SELECT ot.functions('SELECT bucket, n_rollouts FROM ot.steps_progress_over_time') AS no_method;
 SELECT ot.functions('SELECT bucket, ess_share FROM ot.steps_progress_over_time') AS ratios;
-SELECT ot.functions($$SELECT step_id, advantage FROM ot.steps_advantages WHERE method = 'rtmc' AND task = 't1'$$) AS one_method;
 
 -- Wherever the two columns are, the views say the same: in the source (where rows of a rollout need not
 -- agree: the policy that began it counts, and the earliest time), in the columns of the group.

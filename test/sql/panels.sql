@@ -58,7 +58,7 @@ BEGIN
 	EXECUTE format($q$
 		SELECT count(*), count(*) FILTER (WHERE v.n_steps IS DISTINCT FROM s.n)
 		FROM (SELECT row(run_id, policy_version, bucket, method, bin)::text AS key, * FROM pan.%1$I) v FULL JOIN (
-			SELECT row(run_id, policy_version, bucket, method, floor(advantage * 256) / 256 + 1 / 512.0::float8)::text AS key, count(*) AS n FROM pan.%2$I WHERE advantage IS NOT NULL GROUP BY 1) s USING (key)$q$,
+			SELECT row(run_id, policy_version, bucket, method, (floor(advantage * 20) + 0.5) / 20)::text AS key, count(*) AS n FROM pan.%2$I WHERE advantage IS NOT NULL GROUP BY 1) s USING (key)$q$,
 		p || '_advantage_histogram', p || '_advantages') INTO bins, wrong_bins;
 END $$;
 SELECT by_group > 300 AND signs > 5000 AND disagreements > 300 AND bins > 800 AS many, wrong_by_group, wrong_signs, wrong_disagreements, wrong_bins FROM pan.wrong('plain');
