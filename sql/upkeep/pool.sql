@@ -168,9 +168,9 @@ CREATE FUNCTION stepadv.claim_groups(pool anyelement, max_groups integer, order_
 RETURNS SETOF anyelement
 LANGUAGE c ROWS 16 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.claim_groups(anyelement, integer, text[], interval, text) IS
-'claims up to max_groups ready groups of a pool for the caller until the lease expires: '
+'claims up to max_groups ready groups of a pool until the lease expires (NULL: until consumed): '
 'claim_groups(NULL::<prefix>_ready, 16); returns rows of that view, all with the same claim, for consume_groups. '
-'order_by: columns of the view, followed by desc for the largest first, or random; lease NULL: until consumed';
+'order_by: columns of the view, with desc for the largest first, or random';
 
 CREATE FUNCTION stepadv_internal.consume_groups(pool regclass, claim uuid, policy_step bigint)
 RETURNS integer

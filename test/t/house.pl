@@ -22,6 +22,7 @@ my @wanted = (
 	[ 'views of create_tables', 15 ],
 	[ 'characters of these', 60_000 ],
 	[ 'characters of the largest', 6_000 ],
+	[ 'characters of the largest of all', 6_000 ],
 	[ 'tables that maintain makes', 2 ],
 	[ 'columns of the widest', 20 ],
 );
@@ -41,6 +42,7 @@ $is{'parameters of attach'} = $node->safe_psql('postgres', q{SELECT max(pronargs
 	WHERE c.relkind = 'v' AND c.relnamespace = 'rl'::regnamespace AND c.relname LIKE 'steps\_%'});
 # What is kept is kept for the views that there are: all of them.
 $node->safe_psql('postgres', q{SELECT count(*) FROM stepadv.add_views('rl.rollout_rows', '{all}')});
+$is{'characters of the largest of all'} = $node->safe_psql('postgres', q{SELECT max(length(pg_get_viewdef(oid))) FROM pg_class WHERE relkind = 'v' AND relnamespace = 'rl'::regnamespace});
 my %before = map { split /\|/ } split /\n/, $node->safe_psql('postgres', $tables);
 $node->safe_psql('postgres', q{SELECT stepadv.maintain('rl.rollout_rows')});
 my %after = map { split /\|/ } split /\n/, $node->safe_psql('postgres', $tables);
