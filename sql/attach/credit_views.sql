@@ -46,29 +46,6 @@ COMMENT ON FUNCTION stepadv_internal.hidden_p(stepadv.rollout_group[], text[]) I
 'part of _credit_check: state_check of each task, by 16 to 64 of its groups: the least p, corrected for the tasks; '
 'NULL where no task has so many';
 
--- What methods that are called with the same say of a group g, as sums: shuffled so often, and each time without each
--- of its rollouts.  Citus cannot write down a join of two functions: which rollouts are left out is a column.
-CREATE FUNCTION stepadv_internal.credit_join(methods stepadv_internal.made_method[], argument text, number bigint,
-	shuffles integer, max_rollouts integer, seed integer) RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $query$
-	SELECT format($join$
-		CROSS JOIN LATERAL (
-			SELECT stepadv_internal.credit_agg(ARRAY[%1$s], %2$s, %4$s, 1, l.shuffle, l.left_out, m.advantages) AS sums
-			FROM (SELECT z.shuffle, z.left_out, stepadv.without_rollout(z.shuffled, z.left_out) AS rollouts
-				FROM (SELECT z.shuffle, z.shuffled, stepadv_internal.left_out(%1$s, %3$s, %4$s) AS left_out
-					FROM (SELECT z.shuffle, stepadv_internal.shuffle_outcomes(%1$s, z.shuffle, %4$s) AS shuffled
-						FROM generate_series(0, %2$s) z(shuffle) OFFSET 0) z) z OFFSET 0) l
-			CROSS JOIN LATERAL %5$s) m%6$s$join$,
-		credit_join.argument, credit_join.shuffles, credit_join.max_rollouts, credit_join.seed,
-		(stepadv_internal.method_rows(credit_join.methods, 'l.rollouts'::text, NULL::text, '{}'::text[])).as_array,
-		credit_join.number)
-$query$;
-COMMENT ON FUNCTION stepadv_internal.credit_join(stepadv_internal.made_method[], text, bigint, integer, integer,
-	integer) IS
-'part of attach: the join that brings the sums of _credit_check of methods that are called with the same group';
-
 -- So many groups, by their hash.  On shards they are those up to the last hash of the sample, which is
 -- asked for first: a sample itself would come here, group by group.  So states are not checked there.
 CREATE FUNCTION stepadv_internal.credit_check_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
@@ -117,8 +94,18 @@ AS $query$
 			ORDER BY c.number) AS trust_state
 		FROM (SELECT c.*, row_number() OVER (ORDER BY c.argument COLLATE "C", c.number) AS candidate
 			FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c) c) n
-	CROSS JOIN LATERAL (SELECT string_agg(stepadv_internal.credit_join(m.methods, m.argument, m.i, o.shuffles,
-			o.max_rollouts, o.seed), '' ORDER BY m.i) AS joins,
+	-- What they say of a group g, as sums: shuffled so often, and each time without each of its rollouts.  Citus cannot
+	-- write down a join of two functions: which rollouts are left out is a column.
+	CROSS JOIN LATERAL (SELECT string_agg(format($join$
+		CROSS JOIN LATERAL (
+			SELECT stepadv_internal.credit_agg(ARRAY[%1$s], %2$s, %4$s, 1, l.shuffle, l.left_out, m.advantages) AS sums
+			FROM (SELECT z.shuffle, z.left_out, stepadv.without_rollout(z.shuffled, z.left_out) AS rollouts
+				FROM (SELECT z.shuffle, z.shuffled, stepadv_internal.left_out(%1$s, %3$s, %4$s) AS left_out
+					FROM (SELECT z.shuffle, stepadv_internal.shuffle_outcomes(%1$s, z.shuffle, %4$s) AS shuffled
+						FROM generate_series(0, %2$s) z(shuffle) OFFSET 0) z) z OFFSET 0) l
+			CROSS JOIN LATERAL %5$s) m%6$s$join$, m.argument, o.shuffles, o.max_rollouts, o.seed,
+			(stepadv_internal.method_rows(m.methods, 'l.rollouts'::text, NULL::text, '{}'::text[])).as_array, m.i), ''
+			ORDER BY m.i) AS joins,
 		string_agg(format('m%s.sums', m.i), ', ' ORDER BY m.i) AS any_sums,
 		-- Methods that have no group to look at here, as it lacks a critic's values, have said nothing.
 		string_agg(format('coalesce(m%s.sums, array_fill(0::float8, ARRAY[%s, %s]))', m.i, cardinality(m.methods),

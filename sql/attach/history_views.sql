@@ -209,8 +209,9 @@ BEGIN
 			stepadv_internal.relation_name((a).folded),
 			stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns),
 			stepadv_internal.kept_condition((a).fresh))
-		ELSE stepadv_internal.fold(a, reads, condition => stepadv_internal.same_group('x'::text,
-			stepadv_internal.rows_for(a, reads), 'p'::text, (a).rows, (a).n_group_columns)) END;
+		ELSE stepadv_internal.fold_rows(a, reads, NULL::text, stepadv_internal.same_group('x'::text,
+			stepadv_internal.rows_for(a, reads), 'p'::text, (a).rows, (a).n_group_columns), NULL::text[],
+			NULL::text[]) END;
 	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), %s, p.c2::bigint) FROM '
 		'%s%s WHERE %s)',
 		argument, folded, identity, run

@@ -164,7 +164,7 @@ BEGIN
 			AS expressions
 	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.stands;
 	IF folded IS NULL THEN
-		RETURN stepadv_internal.fold(a, reads, run.joins, NULL::text, divided.names, divided.expressions);
+		RETURN stepadv_internal.fold_rows(a, reads, run.joins, NULL::text, divided.names, divided.expressions);
 	END IF;
 	-- Where the group's own columns divide its rollouts, it is of one division.
 	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);

@@ -213,10 +213,10 @@ COMMENT ON FUNCTION stepadv_internal.kept_condition(regclass) IS
 'NULL: only their owner asks';
 
 -- The relation g: a row per group, with its columns and the group as a value,
--- fed with the roles that are read.  divided_by: what divides the rows of a group further, as columns, and
--- dividers, its expressions over rows x and what joins bring.  condition: rows that count.
-CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[], joins text DEFAULT NULL,
-	condition text DEFAULT NULL, divided_by text[] DEFAULT NULL, dividers text[] DEFAULT NULL) RETURNS text
+-- fed with the roles that are read, of the rows.  divided_by: what divides the rows of a group further, as columns,
+-- and dividers, its expressions over rows x and what joins bring.  condition: rows that count.
+CREATE FUNCTION stepadv_internal.fold_rows(a stepadv_internal.attached, reads text[], joins text, condition text,
+	divided_by text[], dividers text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -237,15 +237,6 @@ DECLARE
 		AND c.attname IN ('rollout_policy_step', 'stepadv_policy_step') AND c.attnum > (a).n_group_columns);
 	value text;
 BEGIN
-	-- A value that is kept has every role that any function reads.
-	IF (a).folded IS NOT NULL AND condition IS NULL AND divided_by IS NULL THEN
-		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c WHERE %s) g',
-			(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
-			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept,
-				name, i)),
-			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded),
-			stepadv_internal.kept_condition((a).fresh));
-	END IF;
 	IF by_turn IS NOT NULL THEN
 		reads := reads || 'turn'::text;
 	END IF;
@@ -322,7 +313,25 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.value_name(stepadv_internal.attached) IS
 'part of attach: what the group as a value is called in g';
-COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text, text[], text[]) IS
+COMMENT ON FUNCTION stepadv_internal.fold_rows(stepadv_internal.attached, text[], text, text, text[], text[]) IS
+'part of attach: the relation g, a row per group and what divides it, with the group as a value, fed with the roles '
+'that are read, of the rows that count';
+
+-- The same of all rows, or as it is kept: a value that is kept has every role that any function reads.
+CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN (a).folded IS NULL THEN stepadv_internal.fold_rows(a, reads, NULL::text, NULL::text,
+			NULL::text[], NULL::text[])
+		ELSE format('(SELECT %s, c.rollouts AS %s FROM %s c WHERE %s) g',
+			(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
+			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns),
+				stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY k(kept, name, i)),
+			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded),
+			stepadv_internal.kept_condition((a).fresh)) END
+$$;
+COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that '
 'are read';
 
