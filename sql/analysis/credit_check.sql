@@ -24,7 +24,7 @@ COMMENT ON FUNCTION stepadv_internal.shuffle_outcomes(stepadv.rollout_group, int
 'part of credit_check: the group with outcomes dealt out anew among the rollouts of a policy, each with the last '
 'step; of several policies less the mean of each; 0: every rollout has its own';
 
--- Of one group: what methods say of a candidate, shuffled, without the rollout left_out.
+-- Of one group: estimates of methods for a candidate, shuffled, without the rollout left_out.
 CREATE FUNCTION stepadv_internal.credit_trans(internal, stepadv.rollout_group[], integer, integer, integer, integer,
 	bigint, float8[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -43,9 +43,9 @@ CREATE AGGREGATE stepadv_internal.credit_agg(candidates stepadv.rollout_group[],
 );
 COMMENT ON AGGREGATE stepadv_internal.credit_agg(stepadv.rollout_group[], integer, integer, integer, integer, bigint,
 	float8[]) IS
-'part of credit_sums: a group by its candidates, and what methods say of one of them, with outcomes shuffled, without '
-'a rollout: an array with a row per step of the others and a column per method; a row per candidate and method; NULL '
-'over nothing';
+'part of credit_sums: a group by its candidates, and the advantages of methods for one of them, with outcomes '
+'shuffled, without a rollout: an array with a row per step of the others and a column per method; a row per candidate '
+'and method; NULL over no rows';
 
 -- The methods that a user may check: those that they may have views of, by name or, of
 -- others' methods, by schema.name.

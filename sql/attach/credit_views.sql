@@ -94,8 +94,8 @@ AS $query$
 			ORDER BY c.number) AS trust_state
 		FROM (SELECT c.*, row_number() OVER (ORDER BY c.argument COLLATE "C", c.number) AS candidate
 			FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c) c) n
-	-- What they say of a group g, as sums: shuffled so often, and each time without each of its rollouts.  Citus cannot
-	-- write down a join of two functions: which rollouts are left out is a column.
+	-- Their estimates for a group g, as sums: shuffled so often, and each time without each of its rollouts.  Citus
+	-- cannot write down a join of two functions: which rollouts are left out is a column.
 	CROSS JOIN LATERAL (SELECT string_agg(format($join$
 		CROSS JOIN LATERAL (
 			SELECT stepadv_internal.credit_agg(ARRAY[%1$s], %2$s, %4$s, 1, l.shuffle, l.left_out, m.advantages) AS sums
@@ -107,7 +107,7 @@ AS $query$
 			(stepadv_internal.method_rows(m.methods, 'l.rollouts'::text, NULL::text, '{}'::text[])).as_array, m.i), ''
 			ORDER BY m.i) AS joins,
 		string_agg(format('m%s.sums', m.i), ', ' ORDER BY m.i) AS any_sums,
-		-- Methods that have no group to look at here, as it lacks a critic's values, have said nothing.
+		-- Methods without a group here, as it lacks a critic's values, count nothing.
 		string_agg(format('coalesce(m%s.sums, array_fill(0::float8, ARRAY[%s, %s]))', m.i, cardinality(m.methods),
 			5 + 3 * o.shuffles), ' || ' ORDER BY m.i) AS sums
 		FROM (SELECT c.argument, array_agg(c ORDER BY c.number) AS methods,

@@ -116,7 +116,7 @@ DECLARE
 	has_horizons CONSTANT boolean := 'horizons' = ANY (parts) AND 'state' = ANY (stepadv_internal.available_roles(a));
 	own CONSTANT stepadv_internal.made_method[] := CASE WHEN 'methods' = ANY (parts)
 		THEN stepadv_internal.methods_by_group(made) ELSE '{}' END;
-	-- Of each group its advantages by all of them, whichever _compare was told to show, as m.advantages.
+	-- Of each group its advantages by all of them, whichever _compare shows, as m.advantages.
 	advantages CONSTANT text := CASE WHEN own <> '{}' THEN ' CROSS JOIN LATERAL '
 		|| (stepadv_internal.method_rows(own, NULL::text, format('stepadv.outcomes(g.%I)',
 		stepadv_internal.value_name(a)), '{step_id,rollout_id,step_no,success,return}'::text[])).as_array END;

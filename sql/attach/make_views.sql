@@ -261,7 +261,7 @@ BEGIN
 	END;
 	columns := stepadv_internal.group_columns(scratch::regclass, 10000);
 	EXECUTE format('DROP VIEW %s', scratch);
-	-- Of the same in another order nobody can tell which is which.
+	-- The same in another order: which is which is unknown.
 	IF cardinality(columns) < cardinality(names) OR columns[1:cardinality(names)] <> names AND names <@ columns THEN
 		RETURN false;
 	END IF;

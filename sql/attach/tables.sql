@@ -152,7 +152,7 @@ AS $ddl$
 		COMMENT ON COLUMN %1$I.rollouts.run_id IS 'the experiment, or its seed';
 		COMMENT ON COLUMN %1$I.rollouts.policy_version IS 'the policy that acted, by name';
 		COMMENT ON COLUMN %1$I.rollouts.policy_step IS 'number of the policy that acted: later ones are larger';
-		COMMENT ON COLUMN %1$I.rollouts.tags IS 'what else tells rollouts apart';
+		COMMENT ON COLUMN %1$I.rollouts.tags IS 'further labels of the rollout';
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
 		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether the rollout reached its goal; NULL: not known';
 		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'whether the rollout was cut off before it ended by itself';

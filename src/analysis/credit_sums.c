@@ -1,10 +1,10 @@
 /*
  * credit_sums.c
  *		credit_agg(candidates, shuffles, seed, candidate, shuffle, left_out, advantages):
- *		of one group, what candidates say of rollouts that they have not seen, beside what happened.
+ *		of one group, estimates of candidates for rollouts that they have not seen, and the outcomes.
  *
- * The candidates are the group with one choice of its states each, all of the same steps.  A row has what
- * methods say of candidate k, with outcomes shuffled (0: as they are), without the rollout `left_out`:
+ * The candidates are the group with one choice of its states each, all of the same steps.  A row has the
+ * advantages of methods for candidate k, with outcomes shuffled (0: as they are), without the rollout `left_out`:
  * an array with a row per step of the others, in the order of the group, and a column per method.  A row
  * with a NULL is none.
  *
@@ -236,11 +236,11 @@ find_happened(const CreditSums *check, Shuffle *shuffle, uint32 rollout)
  */
 
 /*
- * What a method said, by step of the group; NaN of the rollout left out.  All calls of a turn got the same: the
+ * The advantages of a method, by step of the group; NaN of the rollout left out.  All calls of a turn got the same: the
  * first is the last to be written.
  */
 static const double *
-advantages_by_step(const CreditSums *check, uint32 rollout, const double *said, int method)
+advantages_by_step(const CreditSums *check, uint32 rollout, const double *given, int method)
 {
 	const GroupColumns *calls = &check->calls;
 	double	   *advantage = ALLOCATE_ARRAY(double, check->group.n_steps);
@@ -250,7 +250,7 @@ advantages_by_step(const CreditSums *check, uint32 rollout, const double *said, 
 		advantage[i] = NAN;
 	for (uint32 r = calls->n_rollouts; r-- > 0;)
 		for (uint32 i = calls->first_step[r + 1]; r != rollout && i-- > calls->first_step[r];)
-			advantage[check->turn_of_call == NULL ? i : check->turn_of_call[i]] = said[(Size) --row * check->n_methods + method];
+			advantage[check->turn_of_call == NULL ? i : check->turn_of_call[i]] = given[(Size) --row * check->n_methods + method];
 	return advantage;
 }
 
@@ -275,15 +275,15 @@ add_rollout(const LeaveOneOut *out, Triple *sums, uint64 *n_covered, uint32 roll
 	}
 }
 
-/* What methods said of a candidate, and each time of another rollout or shuffle. */
+/* The advantages of methods for a candidate, each time of another rollout or shuffle. */
 static void
-add_said(CreditSums *check, int32 number, int32 shuffle, int64 rollout_id, const ArrayType *advantages)
+add_advantages(CreditSums *check, int32 number, int32 shuffle, int64 rollout_id, const ArrayType *advantages)
 {
 	int64		rollout = group_place_of_rollout(&check->group, rollout_id);
 	Candidate  *candidate = number >= 1 && number <= check->n_candidates ? &check->candidates[number - 1] : NULL;
 	bool	   *seen = NULL;
 	uint32		n_rows;
-	const double *said;
+	const double *given;
 	const double *y;
 
 	if (candidate != NULL && shuffle >= 0 && shuffle < check->n_shuffles && rollout >= 0)
@@ -294,7 +294,7 @@ add_said(CreditSums *check, int32 number, int32 shuffle, int64 rollout_id, const
 				 errmsg("rollout " INT64_FORMAT " cannot be left out here", rollout_id)));
 	*seen = true;
 	n_rows = check->calls.n_steps - check->calls.n_rollout_steps[rollout];
-	said = read_matrix(advantages, "advantages", n_rows, "step of the other rollouts", check->n_methods,
+	given = read_matrix(advantages, "advantages", n_rows, "step of the other rollouts", check->n_methods,
 					   "the methods", false);
 	y = find_happened(check, &check->shuffles[shuffle], (uint32) rollout);
 	if (shuffle == 0)
@@ -304,7 +304,7 @@ add_said(CreditSums *check, int32 number, int32 shuffle, int64 rollout_id, const
 		uint64		covered = 0;
 
 		add_rollout(&candidate->out, &candidate->sums[(Size) shuffle * check->n_methods + m], &covered,
-					(uint32) rollout, advantages_by_step(check, (uint32) rollout, said, m), y);
+					(uint32) rollout, advantages_by_step(check, (uint32) rollout, given, m), y);
 		if (shuffle == 0)
 			candidate->n_covered[m] += covered;
 		CHECK_FOR_INTERRUPTS();
@@ -339,7 +339,7 @@ stepadv_credit_trans(PG_FUNCTION_ARGS)
 								  ARR_NDIM(advantages) == 2 ? ARR_DIMS(advantages)[1] : 1);
 	}
 	old = MemoryContextSwitchTo(check->scratch);
-	add_said(check, PG_GETARG_INT32(4), PG_GETARG_INT32(5), PG_GETARG_INT64(6), advantages);
+	add_advantages(check, PG_GETARG_INT32(4), PG_GETARG_INT32(5), PG_GETARG_INT64(6), advantages);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->scratch);
 	PG_RETURN_POINTER(check);

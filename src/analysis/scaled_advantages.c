@@ -3,7 +3,7 @@
  *		scaled_advantages(advantage_array, threshold): advantages of methods that have different units, side by side.
  *
  * The array has a row per step of a group and a column per method.  Each method is divided by the root mean square
- * of its advantages; one where that is not above the threshold, which is rounding error, says 0.
+ * of its advantages; one where that is not above the threshold, which is rounding error, has 0.
  */
 #include "postgres.h"
 
