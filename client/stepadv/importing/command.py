@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import psycopg
 from psycopg import sql
@@ -125,7 +125,10 @@ def analyze(connection: psycopg.Connection, schema: str, steps_added: int) -> No
             OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey)))"""
     for name in ("rollouts", "steps"):
         listed = sql.SQL(", ").join(map(sql.Identifier, database.value(connection, columns, schema, name)))
-        connection.execute(sql.SQL("ANALYZE (SKIP_LOCKED) {} ({})").format(sql.Identifier(schema, name), listed))
+        statement = sql.SQL("ANALYZE (SKIP_LOCKED) {} ({})").format(sql.Identifier(schema, name), listed)
+        # What was loaded is there, also if a node that has some of it is gone by now.
+        with suppress(psycopg.OperationalError):
+            connection.execute(statement)
 
 
 class Import:
