@@ -38,6 +38,18 @@ SELECT * FROM sr_compare('SELECT note, stepadv.rollout_agg(step_id, rollout_id, 
 SELECT * FROM sr_compare('SELECT rollout_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, rollout_id, reward) FROM sr_steps WHERE state > 2 GROUP BY rollout_id');
 -- The text stands before what is read: columns are nowhere in particular.
 SELECT * FROM sr_compare('SELECT words, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY words');
+-- Values whose length their first byte says, and longer ones, aligned, compressed or elsewhere; extra arguments that are mostly NULL.
+CREATE TABLE sr_words (step_id bigint, task text, flag boolean, rollout text, note text, coarse bigint, step_no smallint, state text);
+ALTER TABLE sr_words ALTER note SET STORAGE EXTERNAL;
+INSERT INTO sr_words SELECT i, repeat(chr(97 + i / 300 % 3), (ARRAY[1, 126, 127, 2])[1 + i / 300 % 4]), i % 3 = 0,
+	repeat(md5((i / 20)::text), 1 + i / 20 % 7 * (i / 200 % 3)), CASE i / 10 % 5 WHEN 0 THEN repeat('n', 3000) WHEN 1 THEN repeat('n', i % 200) END,
+	CASE WHEN i / 40 % 4 = 0 THEN i % 5 END, i % 20, CASE WHEN i % 7 > 0 THEN repeat('s', i % 7 * 30) END
+FROM generate_series(1, 2400) i;
+SELECT * FROM sr_compare('SELECT task, stepadv.rollout_agg(step_id, stepadv.signature_hash(rollout), step_no::integer, stepadv.signature_hash(state), NULL, NULL) FROM sr_words GROUP BY task');
+SELECT * FROM sr_compare('SELECT note, task, stepadv.rollout_agg(step_id, stepadv.signature_hash(rollout), step_no::integer, step_id, stepadv.signature_hash(state), NULL) FROM sr_words GROUP BY note, task');
+SELECT * FROM sr_compare('SELECT flag, stepadv.rollout_agg(step_id, stepadv.signature_hash(rollout), step_no::integer, stepadv.signature_hash(state), step_id, NULL, NULL, NULL, NULL, NULL, NULL,
+	NULL, NULL, NULL, NULL, coarse, NULL) FROM sr_words GROUP BY flag');
+DROP TABLE sr_words;
 -- Rows of before a column came, with a default and without, and a column that is gone.
 ALTER TABLE sr_steps DROP COLUMN words;
 SELECT * FROM sr_compare('SELECT run, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY run');

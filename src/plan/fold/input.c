@@ -6,10 +6,10 @@
  * does to its rows three things are known here, and done without it: to leave out those in which a
  * column is NULL, to put columns and constants side by side, and what adapters make of columns of
  * other types (ReadAs).  Two things are then spared: the way through the nodes of the
- * executor for each row, and deforming columns that are not read.  As long as
- * the columns up to the last that is read have fixed lengths, they are in the same
- * place in every row in which the same of them are NULL.  Arguments that are no more than a
- * step has are then not even taken out as arguments.
+ * executor for each row, and deforming columns that are not read.  Columns are where
+ * they were in the row before if the same of them are NULL and values of no fixed length are as
+ * long, as ids are in most rows.  Arguments that are no more than a step has are then not even taken
+ * out as arguments.
  */
 #include "postgres.h"
 
@@ -26,74 +26,98 @@
 #include "plan/fold/input.h"
 #include "plan/fold/stored_rows.h"
 
-/* A column that is NULL is nowhere. */
-#define NOWHERE PG_UINT32_MAX
-
 /* ----------
  * Where columns are in a stored row
  * ----------
  */
 
-/* Offsets of the columns up to the last that is read, of rows that have these; false where they differ from row to row. */
-static bool
-find_offsets(TupleDesc desc, AttrNumber last, uint64 present, uint32 *offsets)
+/*
+ * A value of a row, behind what ends at an offset: where it begins and how long it is.  One whose first byte
+ * says that is noted; of others the rows that follow are not known to be like this one.
+ */
+static uint32
+place_value(StoredLayout *layout, Form_pg_attribute attribute, const char *data, uint32 offset, uint32 *length)
 {
-	uint32		offset = 0;
-
-	for (int a = 0; a < last; a++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, a);
-
-		offsets[a] = NOWHERE;
-		if (a < 64 && (present & (UINT64CONST(1) << a)) == 0)
-			continue;
-		if (attribute->attlen <= 0)
-			return false;
-		offset = att_align_nominal(offset, attribute->attalign);
-		offsets[a] = offset;
-		offset += attribute->attlen;
-	}
-	return true;
+	offset = att_align_pointer(offset, attribute->attalign, attribute->attlen, data + offset);
+	*length = att_addlength_pointer(0, attribute->attlen, data + offset);
+	if (attribute->attlen > 0)
+		return offset;
+	if (attribute->attlen == -1 && VARATT_IS_SHORT(data + offset))
+		layout->short_values[layout->n_short++] = (ShortValue) {offset, *(const uint8 *) (data + offset)};
+	else
+		layout->present |= NO_ROW;
+	return offset;
 }
 
-/* False where offsets differ from row to row. */
-static bool
-set_layout(const FoldInput *input, FoldSource *source, TupleDesc desc, uint64 present, StoredLayout *layout)
+/* What a layout says of the arguments as a step. */
+static void
+place_step(const FoldInput *input, const FoldSource *source, const uint32 *offsets, StoredLayout *layout)
 {
 	const uint32 *of_args = layout->of_args;
+	bool		has_more = false;
 
-	if (layout->offsets == NULL)
-		layout->offsets = MemoryContextAlloc(input->below->state->es_query_cxt, source->last_position * sizeof(uint32));
-	layout->present = present;
-	if (!find_offsets(desc, source->last_position, present, layout->offsets))
-		return false;
-	for (int arg = 0; arg <= ROW_SUCCESS; arg++)
+	for (int arg = 0; arg < input->n_args; arg++)
 	{
-		int			position = arg < input->n_args ? source->columns[input->first_arg + arg].position : -1;
+		int			position = source->columns[input->first_arg + arg].position;
+		uint32		offset = position < 0 ? NOWHERE : offsets[position];
 
-		layout->of_args[arg] = position < 0 ? NOWHERE : layout->offsets[position];
+		if (arg <= ROW_SUCCESS)
+			layout->of_args[arg] = offset;
+		else
+			has_more |= offset != NOWHERE;
 	}
-	layout->has_step = of_args[ROW_STEP_ID] != NOWHERE && of_args[ROW_ROLLOUT_ID] != NOWHERE && of_args[ROW_STEP_NO] != NOWHERE;
+	layout->has_step = of_args[ROW_STEP_ID] != NOWHERE && of_args[ROW_ROLLOUT_ID] != NOWHERE &&
+		of_args[ROW_STEP_NO] != NOWHERE && !has_more;
 	layout->has_reward = of_args[ROW_REWARD] != NOWHERE;
-	layout->has_success = of_args[ROW_SUCCESS] != NOWHERE;
+	layout->has_success = input->n_args > ROW_SUCCESS && of_args[ROW_SUCCESS] != NOWHERE;
 	layout->nulls = PLAIN_NULLS |
 		(of_args[ROW_STATE] == NOWHERE ? NULL_STATE : 0) | (of_args[ROW_ACTION] == NOWHERE ? NULL_ACTION : 0);
-	return true;
 }
 
-/* Are the arguments no more than a step has, of fixed lengths? */
+/* That of a row which has values in these columns. */
+static void
+set_layout(const FoldInput *input, const FoldSource *source, const HeapTupleHeader tuple, uint64 present,
+		   StoredLayout *layout)
+{
+	TupleDesc	desc = source->slot->tts_tupleDescriptor;
+	const char *data = (const char *) tuple + tuple->t_hoff;
+	uint32		offsets[64];
+	uint32		lengths[64];
+	uint32		end = 0;
+
+	layout->present = present;
+	layout->n_short = 0;
+	for (int a = 0; a < source->last_position; a++)
+	{
+		offsets[a] = NOWHERE;
+		if ((present & (UINT64CONST(1) << a)) == 0)
+			continue;
+		offsets[a] = place_value(layout, TupleDescAttr(desc, a), data, end, &lengths[a]);
+		end = offsets[a] + lengths[a];
+	}
+	for (StoredColumn *column = layout->columns; column < layout->columns + source->n_stored; column++)
+	{
+		column->offset = offsets[column->position];
+		column->length = column->offset == NOWHERE ? 0 : lengths[column->position];
+	}
+	if (source->reads_step)
+		place_step(input, source, offsets, layout);
+}
+
+/* Are the arguments what a step has, and the others mostly NULL? */
 static bool
 makes_step(const FoldInput *input, FoldSource *source)
 {
-	if (input->n_args <= ROW_REWARD || input->n_args > ROW_SUCCESS + 1)
+	if (input->n_args <= ROW_REWARD)
 		return false;
 	for (int arg = 0; arg < input->n_args; arg++)
 	{
 		const InputColumn *column = &source->columns[input->first_arg + arg];
 
-		if (column->position < 0 ? !column->constant.isnull : column->read_as == READ_BYTES_HASH)
+		if (column->position < 0 && !column->constant.isnull)
 			return false;
-		source->step_reads[arg] = column->read_as;
+		if (arg <= ROW_SUCCESS)
+			source->step_reads[arg] = column->read_as;
 	}
 	return true;
 }
@@ -103,33 +127,31 @@ static void
 place_columns(const FoldInput *input, FoldSource *source)
 {
 	TupleDesc	desc = source->slot->tts_tupleDescriptor;
+	StoredColumn *columns = palloc(input->n_columns * sizeof(StoredColumn));
 
-	if (!set_layout(input, source, desc, PG_UINT64_MAX, &source->whole))
-		return;
 	source->reads_step = makes_step(input, source);
-	source->words = palloc(input->n_columns * sizeof(StoredColumn));
-	source->others = palloc(input->n_columns * sizeof(StoredColumn));
 	for (int i = 0; i < input->n_columns; i++)
 	{
 		const InputColumn *column = &source->columns[i];
 		bool		is_arg = i >= input->first_arg && i < input->first_arg + input->n_args;
-		StoredColumn stored = {column->value, column->isnull, .position = column->position};
-		Form_pg_attribute attribute;
 
 		if (is_arg && source->reads_step)
 			continue;
-		if (column->position < 0 || column->read_as >= READ_UUID_HASH)
+		if (column->position < 0)
 			return;
-		attribute = TupleDescAttr(desc, column->position);
-		stored.offset = source->whole.offsets[column->position];
-		stored.length = attribute->attlen;
-		stored.by_value = attribute->attbyval;
-		/* (An integer that is passed by value is one of any length.) */
-		if (attribute->attbyval && attribute->attlen == sizeof(Datum))
-			source->words[source->n_words++] = stored;
-		else
-			source->others[source->n_others++] = stored;
+		columns[source->n_stored++] = (StoredColumn) {
+			column->value, column->isnull, .by_value = TupleDescAttr(desc, column->position)->attbyval, .read_as = column->read_as,
+			.position = column->position
+		};
 	}
+	for (int l = 0; l < 1 << LAYOUT_BITS; l++)
+	{
+		source->layouts[l].present = PG_UINT64_MAX;
+		source->layouts[l].short_values = palloc(source->last_position * sizeof(ShortValue));
+		source->layouts[l].columns = palloc(Max(source->n_stored, 1) * sizeof(StoredColumn));
+		memcpy(source->layouts[l].columns, columns, source->n_stored * sizeof(StoredColumn));
+	}
+	source->layout = source->layouts;
 	source->is_placed = true;
 }
 
@@ -138,7 +160,7 @@ place_columns(const FoldInput *input, FoldSource *source)
  * ----------
  */
 
-static inline Datum
+Datum
 read_value(Datum value, ReadAs read_as)
 {
 	struct varlena *bytes;
@@ -250,7 +272,8 @@ prepare_source(FoldInput *input, FoldSource *source, PlanState *state, const Inp
 		source->last_position = Max(source->last_position, source->columns[i].position + 1);
 	for (int r = 0; r < source->n_required; r++)
 		source->last_position = Max(source->last_position, source->required[r]);
-	if (source->slot != NULL && source->slot->tts_ops == &TTSOpsBufferHeapTuple && source->last_position > 0)
+	if (source->slot != NULL && source->slot->tts_ops == &TTSOpsBufferHeapTuple &&
+		source->last_position > 0 && source->last_position < 64)
 		place_columns(input, source);
 }
 
@@ -292,87 +315,54 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, con
  * ----------
  */
 
-/* What a row has of the columns up to the last that is read; NULL where there are too many, or some were added later. */
-static const StoredLayout *
-layout_of(const FoldInput *input, const HeapTupleHeader tuple, TupleDesc desc)
+/* Of a row that is not like the one before; NULL where columns were added later. */
+static pg_noinline StoredLayout *
+find_layout(const FoldInput *input, FoldSource *source, const HeapTupleHeader tuple)
 {
-	FoldSource *source = input->source;
-	AttrNumber	last = source->last_position;
-	uint64		present = 0;
-	StoredLayout *layout;
+	uint64		present = present_columns(tuple, source->last_position);
+	StoredLayout *layout = &source->layouts[(present * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - LAYOUT_BITS)];
 
-	if (last > 64 || HeapTupleHeaderGetNatts(tuple) < last)
+	if (present == NO_ROW)
 		return NULL;
-	for (int byte = 0; byte * 8 < last; byte++)
-		present |= (uint64) tuple->t_bits[byte] << (byte * 8);
-	if (last < 64)
-		present &= (UINT64CONST(1) << last) - 1;
-	layout = &source->layouts[(present * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - LAYOUT_BITS)];
-	if (layout->offsets == NULL || layout->present != present)
-		(void) set_layout(input, source, desc, present, layout);
+	if (!has_layout(source, layout, tuple))
+		set_layout(input, source, tuple, present, layout);
 	return layout;
 }
 
-static inline void
-place_beside_nulls(const StoredColumn *columns, int n, const char *data, const uint32 *offsets)
+static inline Datum
+stored_value(const StoredColumn *column, const char *stored)
 {
-	for (const StoredColumn *column = columns; column < columns + n; column++)
-	{
-		uint32		offset = offsets[column->position];
+	Datum		value = column->by_value ? fetch_att(stored, true, column->length) : PointerGetDatum(stored);
 
-		*column->isnull = offset == NOWHERE;
-		if (offset != NOWHERE)
-			*column->value = fetch_att(data + offset, column->by_value, column->length);
-	}
-}
-
-/* False: the row is to be taken apart as usual. */
-static pg_noinline bool
-read_stored_beside_nulls(FoldInput *input, const TupleTableSlot *row)
-{
-	const FoldSource *source = input->source;
-	const HeapTupleHeader tuple = ((const HeapTupleTableSlot *) row)->tuple->t_data;
-	const char *data = (const char *) tuple + tuple->t_hoff;
-	const StoredLayout *layout = layout_of(input, tuple, row->tts_tupleDescriptor);
-
-	if (layout == NULL)
-		return false;
-	place_beside_nulls(source->words, source->n_words, data, layout->offsets);
-	place_beside_nulls(source->others, source->n_others, data, layout->offsets);
-	if (source->reads_step)
-	{
-		input->stored_step = data;
-		input->layout = layout;
-	}
-	return true;
+	return likely(column->read_as <= READ_SMALLINT) ? value : read_value(value, column->read_as);
 }
 
 /* False: the row is to be taken apart as usual. */
 static inline bool
 read_stored(FoldInput *input, const TupleTableSlot *row)
 {
-	const FoldSource *source = input->source;
+	FoldSource *source = input->source;
 	const HeapTupleHeader tuple = ((const HeapTupleTableSlot *) row)->tuple->t_data;
 	const char *data = (const char *) tuple + tuple->t_hoff;
-	const StoredColumn *end_of_words = source->words + source->n_words;
-	const StoredColumn *end_of_others = source->others + source->n_others;
+	StoredLayout *layout = source->layout;
 
-	if (unlikely(!has_all(tuple, source->last_position)))
-		return read_stored_beside_nulls(input, row);
-	for (const StoredColumn *column = source->words; column < end_of_words; column++)
+	if (!has_layout(source, layout, tuple))
 	{
-		*column->value = *(const Datum *) (data + column->offset);
-		*column->isnull = false;
+		layout = find_layout(input, source, tuple);
+		if (layout == NULL)
+			return false;
+		source->layout = layout;
 	}
-	for (const StoredColumn *column = source->others; column < end_of_others; column++)
+	for (const StoredColumn *column = layout->columns; column < layout->columns + source->n_stored; column++)
 	{
-		*column->value = fetch_att(data + column->offset, column->by_value, column->length);
-		*column->isnull = false;
+		*column->isnull = column->offset == NOWHERE;
+		if (column->offset != NOWHERE)
+			*column->value = stored_value(column, data + column->offset);
 	}
 	if (source->reads_step)
 	{
 		input->stored_step = data;
-		input->layout = &source->whole;
+		input->layout = layout;
 	}
 	return true;
 }
@@ -495,7 +485,7 @@ begin_source(FoldSource *source)
 	if (source->plain_scan)
 	{
 		source->scan = ((ScanState *) source->state)->ss_currentScanDesc;
-		source->pages = source->is_placed && reads_whole_pages(source->scan) ? (HeapScanDesc) source->scan : NULL;
+		source->pages = reads_whole_pages(source->scan) ? (HeapScanDesc) source->scan : NULL;
 	}
 }
 

@@ -11,28 +11,43 @@
 #include "group/row.h"
 #include "hash.h"
 
-/* A column that is read, of rows that are as a table has stored them. */
+/* A column that is NULL is nowhere. */
+#define NOWHERE PG_UINT32_MAX
+
+/* A column that is taken out of rows that are as a table has stored them. */
 typedef struct StoredColumn
 {
 	Datum	   *value;			/* where it goes */
 	bool	   *isnull;
-	uint32		offset;			/* from where a row's data begin, as long as nothing before it is NULL */
-	int16		length;
+	uint32		offset;			/* from where a row's data begin, or NOWHERE; and its */
+	uint32		length;			/* in rows of a layout */
 	bool		by_value;
+	uint8		read_as;		/* ReadAs */
 	AttrNumber	position;		/* from 0 */
 } StoredColumn;
 
-/* Where the columns are of rows in which these have a value and the others are NULL. */
+/* A value before the last that is read whose length its first byte says. */
+typedef struct ShortValue
+{
+	uint32		offset;
+	uint8		first_byte;
+} ShortValue;
+
+/* Where columns are in rows in which these have a value, the others are NULL, and values are as long as here. */
 typedef struct StoredLayout
 {
-	uint64		present;		/* a bit for each column up to the last that is read */
-	uint32	   *offsets;		/* of these; NULL: this is none yet */
+	uint64		present;		/* a bit for each column up to the last that is read; with NO_ROW it is of one row alone */
+	int			n_short;
+	ShortValue *short_values;
+	StoredColumn *columns;		/* that are taken out */
 	uint32		of_args[ROW_SUCCESS + 1];	/* of the arguments, where they make a step: */
-	bool		has_step;		/* what every step has is there; */
+	bool		has_step;		/* what every step has is there, and no more than a step can have; */
 	bool		has_reward;
 	bool		has_success;
 	uint8		nulls;			/* NULL_… of it */
 } StoredLayout;
+
+#define NO_ROW (UINT64CONST(1) << 63)
 
 /* Rows mostly have the same columns NULL. */
 #define LAYOUT_BITS 2
@@ -70,14 +85,11 @@ typedef struct FoldSource
 	AttrNumber *required;		/* from 1 */
 	struct TableScanDescData *scan; /* it, once it has begun; NULL: ask for rows */
 	struct HeapScanDescData *pages; /* it, if it reads whole pages, from which rows can be taken without it; or NULL */
-	bool		is_placed;		/* columns are where they are in every row: */
-	int			n_words;		/* those passed by value that fill a Datum, */
-	StoredColumn *words;
-	int			n_others;		/* and the others */
-	StoredColumn *others;
+	bool		is_placed;		/* columns are looked for in stored rows: */
+	int			n_stored;		/* so many are taken out */
 	bool		reads_step;		/* the arguments are columns that make a step, and can be read as one, */
 	uint8		step_reads[ROW_SUCCESS + 1];	/* in these ways */
-	StoredLayout whole;			/* of rows in which nothing is NULL */
+	StoredLayout *layout;		/* of the row before */
 	StoredLayout layouts[1 << LAYOUT_BITS]; /* of late, by a hash */
 } FoldSource;
 
@@ -108,6 +120,9 @@ begin_input(FoldInput *input)
 	input->stored_step = NULL;
 }
 
+/* What is asked for, of a value. */
+extern Datum read_value(Datum value, ReadAs read_as);
+
 /* A stored identity; what is asked for most comes first. */
 static inline int64
 read_stored_word(const char *stored, uint8 read_as)
@@ -118,7 +133,7 @@ read_stored_word(const char *stored, uint8 read_as)
 		return *(const int32 *) stored;
 	if (read_as == READ_SMALLINT)
 		return *(const int16 *) stored;
-	return hash_bytes_64(stored, UUID_LEN);
+	return DatumGetInt64(read_value(PointerGetDatum(stored), read_as));
 }
 
 /* Is the row at hand a step that can be read from where it is stored? */

@@ -18,14 +18,19 @@
 
 /* What is read of a row besides its step are its keys. */
 static inline bool
-has_keys_of(const FoldSource *source, const char *data, const char *before)
+has_keys_of(const FoldSource *source, const StoredLayout *layout, const char *data, const char *before)
 {
-	for (const StoredColumn *column = source->words; column < source->words + source->n_words; column++)
-		if (*(const Datum *) (data + column->offset) != *(const Datum *) (before + column->offset))
+	for (const StoredColumn *column = layout->columns; column < layout->columns + source->n_stored; column++)
+	{
+		const char *key = data + column->offset;
+		const char *key_before = before + column->offset;
+
+		if (column->offset == NOWHERE)
+			continue;
+		if (column->by_value && column->length == sizeof(Datum) ? *(const Datum *) key != *(const Datum *) key_before :
+			memcmp(key, key_before, column->length) != 0)
 			return false;
-	for (const StoredColumn *column = source->others; column < source->others + source->n_others; column++)
-		if (memcmp(data + column->offset, before + column->offset, column->length) != 0)
-			return false;
+	}
 	return true;
 }
 
@@ -46,7 +51,7 @@ add_run(GroupFoldState *fold)
 		const char *data = (const char *) tuple + tuple->t_hoff;
 		StepRow		step;
 
-		if (!has_all(tuple, source->last_position) || !has_keys_of(source, data, input->stored_step))
+		if (!has_layout(source, input->layout, tuple) || !has_keys_of(source, input->layout, data, input->stored_step))
 			break;
 		input->stored_step = data;
 		if (!read_stored_step(input, &step) || !add_next_step(fold->builder, &step))
@@ -64,7 +69,7 @@ add_following_rows(GroupFoldState *fold)
 	const FoldInput *input = &fold->input;
 	uint32		n;
 
-	if (input->stored_step == NULL || input->source->pages == NULL || input->layout != &input->source->whole || fold->has_filter)
+	if (input->stored_step == NULL || input->source->pages == NULL || fold->has_filter)
 		return 0;
 	begin_blame(fold);
 	n = add_run(fold);

@@ -9,6 +9,8 @@
 #include "access/htup_details.h"
 #include "storage/bufmgr.h"
 
+#include "plan/fold/input.h"
+
 /* One of the rows that a scan, which looks at all of a page at once, found visible on the page that it is at. */
 static inline HeapTupleHeader
 visible_row(const HeapScanDesc scan, Page page, uint32 row)
@@ -16,20 +18,33 @@ visible_row(const HeapScanDesc scan, Page page, uint32 row)
 	return (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, scan->rs_vistuples[row]));
 }
 
-/* Has a row all columns up to the last that is read, none of them NULL? */
-static inline bool
-has_all(const HeapTupleHeader tuple, AttrNumber last)
+/* Of which columns up to the last that is read a row has a value; NO_ROW where columns came later than it. */
+static inline uint64
+present_columns(const HeapTupleHeader tuple, AttrNumber last)
 {
-	const uint8 *present = tuple->t_bits;
+	uint64		present = 0;
 
-	if (HeapTupleHeaderGetNatts(tuple) < last)
-		return false;
+	if (unlikely(HeapTupleHeaderGetNatts(tuple) < last))
+		return NO_ROW;
 	if ((tuple->t_infomask & HEAP_HASNULL) == 0)
-		return true;
-	for (; last >= 8; last -= 8)
-		if (*present++ != 0xFF)
+		return (UINT64CONST(1) << last) - 1;
+	for (int byte = 0; byte * 8 < last; byte++)
+		present |= (uint64) tuple->t_bits[byte] << (byte * 8);
+	return present & ((UINT64CONST(1) << last) - 1);
+}
+
+/* Are columns where they are by a layout? */
+static inline bool
+has_layout(const FoldSource *source, const StoredLayout *layout, const HeapTupleHeader tuple)
+{
+	const char *data = (const char *) tuple + tuple->t_hoff;
+
+	if (present_columns(tuple, source->last_position) != layout->present)
+		return false;
+	for (int v = 0; v < layout->n_short; v++)
+		if (*(const uint8 *) (data + layout->short_values[v].offset) != layout->short_values[v].first_byte)
 			return false;
-	return (~*present & ((1 << last) - 1)) == 0;
+	return true;
 }
 
 #endif							/* STEPADV_STORED_ROWS_H */
