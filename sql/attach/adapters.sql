@@ -37,6 +37,27 @@ COMMENT ON FUNCTION stepadv_internal.group_items(stepadv_internal.given) IS
 'part of attach: the group''s columns in the select list of an adapter: by their own names, unless a role''s is the '
 'same';
 
+-- A column of a table that is declared so, or of a view that is such a column, also where it is one of each
+-- of several tables, and no outer join makes it NULL: what changes in the table would not be seen by it then.
+CREATE FUNCTION stepadv_internal.is_never_null(relation regclass, number integer) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN coalesce((SELECT a.attnotnull FROM pg_attribute a WHERE a.attrelid = is_never_null.relation
+			AND a.attnum = is_never_null.number), false)
+		OR coalesce((SELECT bool_and(coalesce(c.plain AND c.alone AND a.attnotnull
+				AND r.keys[is_never_null.number] = c.column_number, false))
+			FROM stepadv_internal.view_columns(is_never_null.relation) c
+			LEFT JOIN pg_attribute a ON a.attrelid = c.relation AND a.attnum = c.column_number
+			LEFT JOIN stepadv_internal.tables_read(ARRAY[is_never_null.relation], is_never_null.number) r
+				ON r.relation = c.relation
+			WHERE c.number = is_never_null.number), false);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.is_never_null(regclass, integer) IS
+'part of attach: whether a column of a table or view has a value in every row, as far as that is declared';
+
 -- Rows of no group would otherwise make up one of their own.  A composite value
 -- with NULLs in it is a group like any other, which IS NOT NULL denies.
 CREATE FUNCTION stepadv_internal.group_filter(relation regclass, group_by text[]) RETURNS text
@@ -46,7 +67,7 @@ AS $$
 	SELECT ' WHERE ' || string_agg(format('s.%I IS DISTINCT FROM NULL', a.attname), ' AND '
 		ORDER BY array_position(group_filter.group_by, a.attname::text))
 	FROM pg_attribute a WHERE a.attrelid = group_filter.relation AND a.attname = ANY (group_filter.group_by)
-		AND NOT a.attnotnull
+		AND NOT stepadv_internal.is_never_null(a.attrelid, a.attnum::integer)
 $$;
 COMMENT ON FUNCTION stepadv_internal.group_filter(regclass, text[]) IS
 'part of attach: the condition that a row has a group; NULL where all have';

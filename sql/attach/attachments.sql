@@ -160,13 +160,14 @@ COMMENT ON FUNCTION stepadv_internal.equality_operator(oid) IS
 'OPERATOR(schema.=): the equality of the type''s default btree or hash operator class; an error if it has none';
 
 CREATE FUNCTION stepadv_internal.view_columns(view regclass)
-RETURNS TABLE (number integer, name text, relation regclass, column_number integer, column_name text, plain boolean)
+RETURNS TABLE (number integer, name text, relation regclass, column_number integer, column_name text, plain boolean,
+	alone boolean)
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_view_columns';
 COMMENT ON FUNCTION stepadv_internal.view_columns(regclass) IS
 'for each column of a view, the columns of the relations named in its query that it is computed from (column 0: the '
-'whole row), with one row of NULLs where there are none; plain: it is that column and nothing else. Nothing for what '
-'is no view';
+'whole row), with one row of NULLs where there are none; plain: it is that column and nothing else; alone: nothing '
+'computed stands beside these in a UNION. Nothing for what is no view';
 
 CREATE FUNCTION stepadv_internal.tables_read(views regclass[], n_keys integer)
 RETURNS TABLE (relation regclass, keys smallint[], reads smallint[])

@@ -225,10 +225,12 @@ DECLARE
 	comments CONSTANT text := (
 		-- Of the user's own columns that adapters show as they are.
 		WITH shown AS MATERIALIZED (
-			SELECT s.adapter AS relation, c.number, left(coalesce(col_description(c.relation, c.column_number),
+			SELECT k.relation, k.number, left(coalesce(col_description(c.relation, c.column_number),
 				format('column %I of %s', c.column_name, stepadv_internal.relation_name(c.relation))), 300) AS comment
 			FROM (VALUES ((a).shown), ((a).shown_rollouts)) s(adapter)
 			CROSS JOIN LATERAL stepadv_internal.view_columns(s.adapter) c
+			-- Some views read these by the adapter, some from below it.
+			CROSS JOIN LATERAL (VALUES (s.adapter, c.number), (c.relation, c.column_number)) k(relation, number)
 			WHERE c.plain AND c.name NOT LIKE 'stepadv\_%'),
 		those AS (
 			SELECT k.kind, k.view FROM unnest((a).view_kinds, (a).views) k(kind, view)
@@ -251,7 +253,7 @@ DECLARE
 				CASE WHEN p.relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts,
 					(a).began) AND p.number <= (a).n_group_columns
 					THEN 'of the group''s key: rollouts that agree in it are compared with each other'
-				ELSE coalesce(s.comment,
+				ELSE coalesce(CASE WHEN v.kind = 'rows' OR t.attname <> 'rollout_id' THEN s.comment END,
 					CASE WHEN t.attname LIKE 'stepadv\_%'
 						THEN format('what was given as %s, in the type that stepadv reads',
 						CASE t.attname WHEN 'stepadv_no' THEN 'step_no' WHEN 'stepadv_step' THEN 'step_id'

@@ -121,8 +121,8 @@ BEGIN
 				WHERE c.name IN ('state', 'action') GROUP BY 1 HAVING count(*) = 1) r
 			JOIN stepadv_internal.view_columns(a.shown) s ON s.plain AND s.column_name = r.column_name
 				AND s.name NOT LIKE 'stepadv\_%'
-			JOIN stepadv_internal.view_columns(curation_source.advantages) v ON v.plain AND v.relation = a.shown
-				AND v.column_name = s.name
+			JOIN stepadv_internal.view_columns(curation_source.advantages) v ON v.plain
+				AND (v.relation, v.column_name) IN ((a.shown, s.name), (s.relation, s.column_name))
 			GROUP BY r.role
 		) x
 		WHERE cardinality(x.names) = 1;

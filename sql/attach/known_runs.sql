@@ -3,7 +3,7 @@
 -- planner leaves out when its columns are not read.
 --
 -- Aliases: r what a table of rollouts knows, o what the source's own rows say, n
--- the newest step of a policy.
+-- the newest step of a policy, which may also be in r, as newest.
 
 -- The adapter that knows a role of the run; key: which of the group's columns it is.
 CREATE FUNCTION stepadv_internal.run_column(a stepadv_internal.attached, role text, OUT view regclass, OUT key integer)
@@ -94,6 +94,38 @@ COMMENT ON FUNCTION stepadv_internal.agreed(stepadv_internal.attached, regclass)
 'part of attach: what all rollouts of a group agree on of what an adapter knows of their runs, as a select list, and '
 'where digests are kept and divided by all of it, as a query of these';
 
+-- The newest step of the policy in the run of a group g, as a query within r, which is then asked of it once a group;
+-- NULL unless an index leads to it.
+CREATE FUNCTION stepadv_internal.newest(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	n CONSTANT integer := (a).n_group_columns;
+	of_run CONSTANT record := stepadv_internal.run_column(a, 'run_id'::text);
+	view CONSTANT regclass := (a).shown_rollouts;
+	run CONSTANT text := (stepadv_internal.group_columns(view, n))[of_run.key];
+	stored CONSTANT record := stepadv_internal.feeds(view, run);
+	step CONSTANT record := stepadv_internal.feeds(view, 'stepadv_policy_step'::text);
+BEGIN
+	IF (stepadv_internal.run_column(a, 'policy_step'::text)).view = view AND stepadv_internal.by_group(view, n)
+		AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = stored.relation AND stored.relation = step.relation
+			AND i.indisvalid AND i.indpred IS NULL
+			AND (i.indkey::smallint[])[0:1] = ARRAY[stored.number, step.number]::smallint[])
+	THEN
+		RETURN (SELECT format('(SELECT pg_catalog.max(z.%I) FROM %s z WHERE z.%I %s g.%I)', p.attname,
+			stepadv_internal.relation_name(stored.relation), r.attname,
+			stepadv_internal.equality_operator(r.atttypid),
+			(stepadv_internal.group_columns((a).rows, n))[of_run.key])
+			FROM pg_attribute r, pg_attribute p WHERE r.attrelid = stored.relation AND r.attnum = stored.number
+				AND p.attrelid = step.relation AND p.attnum = step.number);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.newest(stepadv_internal.attached) IS
+'part of attach: the newest policy step of a group''s run, as a query within r; NULL where a join brings it';
+
 -- The joins that bring r and o, as far as they are among the aliases: to rows a of a
 -- step or rollout of g, or, where a row is a group, what all its rollouts agree on.
 CREATE FUNCTION stepadv_internal.run_joins(a stepadv_internal.attached, kind text, aliases text[]) RETURNS text
@@ -104,10 +136,11 @@ BEGIN
 	RETURN (
 		SELECT coalesce(string_agg(CASE
 			WHEN kind <> 'group' THEN stepadv_internal.join_to(a, v.alias, v.view, '{stepadv_rollout}'::text[],
-				'{a.rollout_id}'::text[])
+				'{a.rollout_id}'::text[], n.item)
 			WHEN c.kept IS NOT NULL OR stepadv_internal.by_group(v.view, (a).n_group_columns)
-				THEN format(' LEFT JOIN LATERAL (%s) %s ON true', coalesce(c.kept, format('SELECT %s FROM %s s '
-				'WHERE %s', c.items, stepadv_internal.relation_name(v.view),
+				THEN format(' LEFT JOIN LATERAL (%s) %s ON true', coalesce('SELECT '
+				|| concat_ws(', ', 'k.*', n.item) || ' FROM (' || c.kept || ') k', format('SELECT %s FROM %s s '
+				'WHERE %s', concat_ws(', ', c.items, n.item), stepadv_internal.relation_name(v.view),
 				stepadv_internal.same_group('s'::text, v.view, 'g'::text, (a).rows, (a).n_group_columns))), v.alias)
 			ELSE format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s ON %5$s',
 				stepadv_internal.list(stepadv_internal.group_columns(v.view, (a).n_group_columns), 's.%1$I'::text,
@@ -116,6 +149,8 @@ BEGIN
 			END, '' ORDER BY v.alias DESC), '')
 		FROM (VALUES ('r', (a).shown_rollouts), ('o', (a).began)) v(alias, view)
 		CROSS JOIN LATERAL stepadv_internal.agreed(a, v.view) c
+		CROSS JOIN LATERAL (SELECT CASE WHEN v.alias = 'r' AND 'newest' = ANY (aliases)
+			THEN stepadv_internal.newest(a) || ' AS newest' END) n(item)
 		WHERE v.alias = ANY (aliases));
 END
 $$;
@@ -202,6 +237,11 @@ BEGIN
 		max(e.expression) FILTER (WHERE e.role = 'run_id') AS run, array_agg(e.alias) AS aliases
 		FROM stepadv_internal.run_expressions(a, '{policy_step,run_id}'::text[]) e) e
 	CROSS JOIN LATERAL stepadv_internal.staleness(a, e.step, e.run) s;
+	IF age.step LIKE 'r.%' AND stepadv_internal.newest(a) IS NOT NULL THEN
+		age.expression := format('(r.newest OPERATOR(pg_catalog.-) %s)', age.step);
+		age.joins := '';
+		age.aliases := age.aliases || 'newest'::text;
+	END IF;
 	IF age.expression IS NOT NULL THEN
 		-- Rollouts of a group that are of several runs, or of none that is known, have no age in common.
 		items := items || format('%s AS %I', CASE WHEN kind = 'group' AND age.joins <> ''

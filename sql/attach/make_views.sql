@@ -204,8 +204,9 @@ BEGIN
 		lacks := NULL;
 		IF v.number > 0 THEN
 			kind := (v.m).method;
-			query := (SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a,
-				(v.m).reads), (v.m).call, b.joins)
+			-- In a subquery: of a function's columns below a join the server asks one by one whether they exist yet.
+			query := (SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT * FROM %s) a%s', b.items,
+				stepadv_internal.fold(a, (v.m).reads), (v.m).call, b.joins)
 				FROM stepadv_internal.beside(a, (v.m).kind, (v.m).results, '{}'::jsonb, '{}'::text[],
 					CASE WHEN (v.m).method IN ('groups', 'rollouts')
 					THEN '{task_id,run_id,policy_version,policy_step,staleness}'

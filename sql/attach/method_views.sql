@@ -28,10 +28,11 @@ BEGIN
 				group_list, stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('b'::text, (a).rows,
 					'g'::text, (a).rows, (a).n_group_columns)) END;
 	END IF;
-	RETURN joins || CASE WHEN kind <> 'row' THEN stepadv_internal.run_joins(a, kind, aliases) WHEN 'r' = ANY (aliases)
+	-- The shorter rows first: each join has the columns of those before it.
+	RETURN CASE WHEN kind <> 'row' THEN stepadv_internal.run_joins(a, kind, aliases) WHEN 'r' = ANY (aliases)
 		THEN format(' LEFT JOIN %s r ON %s AND %s', stepadv_internal.relation_name((a).shown_rollouts),
 			stepadv_internal.same_group('r'::text, (a).shown_rollouts, 'g'::text, (a).shown, (a).n_group_columns),
-			stepadv_internal.same_rollout('r'::text, (a).shown_rollouts, 'g'::text, (a).shown)) ELSE '' END;
+			stepadv_internal.same_rollout('r'::text, (a).shown_rollouts, 'g'::text, (a).shown)) ELSE '' END || joins;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text, text[]) IS

@@ -101,6 +101,7 @@ AS $ddl$
 		-- inherit only from PostgreSQL 17 on.
 		CREATE SEQUENCE %1$I.steps_step_id_seq;
 
+		-- First what is read of every step: where a column lies behind texts, these must be passed over to find it.
 		CREATE TABLE %1$I.steps (
 			step_id bigint NOT NULL DEFAULT nextval(%2$L::regclass),
 			state bigint,
@@ -108,12 +109,12 @@ AS $ddl$
 			step_no integer NOT NULL,
 			%3$s,
 			rollout_id text NOT NULL,
-			reward float8 CHECK (reward > '-Infinity' AND reward < 'Infinity'),
+			reward float8 CHECK (abs(reward) < 'Infinity'),
 			coarse_state bigint,
 			next_state bigint,
 			turn integer,
-			turn_reward float8 CHECK (turn_reward > '-Infinity' AND turn_reward < 'Infinity'),
-			value float8 CHECK (value > '-Infinity' AND value < 'Infinity'),
+			turn_reward float8 CHECK (abs(turn_reward) < 'Infinity'),
+			value float8 CHECK (abs(value) < 'Infinity'),
 			cost float8 CHECK (cost > 0 AND cost < 'Infinity'),
 			logp float8 CHECK (logp > '-Infinity' AND logp <= 0),
 			observation text,

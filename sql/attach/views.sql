@@ -162,11 +162,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN (
-		SELECT CASE WHEN t.attnotnull THEN NULL ELSE format('x.%I IS DISTINCT FROM NULL', n.name) END
+		SELECT CASE WHEN stepadv_internal.is_never_null(f.relation, f.number) THEN NULL
+			ELSE format('x.%I IS DISTINCT FROM NULL', n.name) END
 		FROM (SELECT CASE WHEN stepadv_internal.column_type((a).rows, 'raw_rollout_id'::text) IS NOT NULL
 			THEN 'raw_rollout_id' ELSE 'rollout_id' END) n(name)
-		LEFT JOIN LATERAL stepadv_internal.feeds((a).rows, n.name) f ON true
-		LEFT JOIN pg_attribute t ON t.attrelid = f.relation AND t.attnum = f.number);
+		LEFT JOIN LATERAL stepadv_internal.feeds((a).rows, n.name) f ON true);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS
@@ -335,24 +335,64 @@ COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that '
 'are read';
 
--- The join that brings an adapter's columns to rows that know the group g.
+-- Columns of an adapter over s, a row of what it reads: in a view the server plans every column, also
+-- those that are not read.  Over the adapter itself where one of them is computed.
+CREATE FUNCTION stepadv_internal.stored(view regclass, names text[], OUT relation regclass, OUT expressions text[])
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT min(c.relation::oid), array_agg(CASE WHEN c.plain THEN format('s.%I', c.column_name)
+		WHEN c.name = 'stepadv_rollout' THEN stepadv_internal.role_column('rollout_id'::text, c.relation,
+			c.column_name, 's'::text) END ORDER BY n.i)
+	INTO relation, expressions
+	FROM unnest(names) WITH ORDINALITY n(name, i) LEFT JOIN stepadv_internal.view_columns(view) c ON c.name = n.name
+	HAVING count(DISTINCT c.relation) = 1 AND count(*) = cardinality(names);
+	IF relation IS NULL OR array_position(expressions, NULL) IS NOT NULL THEN
+		relation := view;
+		expressions := ARRAY(SELECT format('s.%I', n) FROM unnest(names) n);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.stored(regclass, text[]) IS
+'part of attach: columns of an adapter as expressions over a row s of the relation that it reads';
+
+-- The join that brings an adapter's columns to rows that know the group g, and a further item of that query.
 --
 -- A join whose columns are not read must not be made, so the planner must see that it adds no rows. Where an index
 -- leads to a group's rows they are fetched group by group: it does not know that a list of groups is a list of
 -- few, and would read the whole relation for them. Else the join is flat where a unique index proves that there is
 -- but one row, and where it does not, DISTINCT ON the keys does, which are unique anyway.
 CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[],
-	targets text[]) RETURNS text
+	targets text[], item text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	n CONSTANT integer := (a).n_group_columns;
+	-- What there is to show, and what is known of a run; the rest of the adapter is not read here.
+	items CONSTANT text[] := ARRAY(SELECT t.attname::text FROM pg_attribute t
+		WHERE t.attrelid = join_to.view AND t.attnum > n AND NOT t.attisdropped
+			AND (t.attname NOT LIKE 'stepadv\_%'
+			OR t.attname = ANY (keys
+				|| '{stepadv_rollout_id,stepadv_step_id,stepadv_features,stepadv_contribution,
+					stepadv_grounded}'::text[])
+			OR alias IN ('r', 'o') AND t.attname IN ('stepadv_task_id', 'stepadv_run_id', 'stepadv_policy_version',
+				'stepadv_policy_step'))
+		ORDER BY t.attnum);
+	stored CONSTANT record := stepadv_internal.stored(view, stepadv_internal.group_columns(view, n) || keys || items);
 BEGIN
 	RETURN (
-		SELECT CASE WHEN stepadv_internal.by_group(view, (a).n_group_columns) THEN
+		SELECT CASE WHEN stepadv_internal.by_group(view, n) THEN
 			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) %s FROM %s s WHERE %s) %s ON %s',
-				stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), i.items, stepadv_internal.relation_name(view),
-				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias,
-					c.same_key)
+				array_to_string(stored.expressions[n + 1:n + cardinality(keys)], ', '),
+				(SELECT concat_ws(', ', string_agg(format('%s AS %I', stored.expressions[n + cardinality(keys) + i.i],
+					i.name), ', ' ORDER BY i.i), item) FROM unnest(items) WITH ORDINALITY i(name, i)),
+				stepadv_internal.relation_name(stored.relation),
+				(SELECT string_agg(format('%s %s g.%I', stored.expressions[o.attnum],
+					stepadv_internal.equality_operator(o.atttypid), t.attname), ' AND ' ORDER BY o.attnum)
+				FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = (a).rows AND t.attnum = o.attnum
+				WHERE o.attrelid = view AND o.attnum BETWEEN 1 AND n), alias, c.same_key)
 			-- An index of a parent does not cover its children.
 			WHEN keys = '{stepadv_step}' AND stepadv_internal.step_is_key(view, (a).n_group_columns)
 				AND NOT EXISTS (SELECT FROM stepadv_internal.view_columns(view) c JOIN pg_class r ON r.oid = c.relation
@@ -373,19 +413,10 @@ BEGIN
 		FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND '
 				ORDER BY k.i),
 			stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns)
-			FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key, same_group),
-			-- What there is to show, and what is known of a run; the rest of the adapter is not read here.
-			(SELECT string_agg(format('s.%I', t.attname), ', ' ORDER BY t.attnum) FROM pg_attribute t
-			WHERE t.attrelid = join_to.view AND t.attnum > (a).n_group_columns AND NOT t.attisdropped
-				AND (t.attname NOT LIKE 'stepadv\_%'
-				OR t.attname = ANY (keys
-					|| '{stepadv_rollout_id,stepadv_step_id,stepadv_features,stepadv_contribution,
-						stepadv_grounded}'::text[])
-				OR alias IN ('r', 'o') AND t.attname IN ('stepadv_task_id', 'stepadv_run_id', 'stepadv_policy_version',
-					'stepadv_policy_step'))) i(items));
+			FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key, same_group));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.join_to(stepadv_internal.attached, text, regclass, text[], text[]) IS
+COMMENT ON FUNCTION stepadv_internal.join_to(stepadv_internal.attached, text, regclass, text[], text[], text) IS
 'part of attach: the join that brings an adapter''s columns to rows of a group g';
 
 -- Columns of the user's to show, of an adapter: all that are not stepadv's, but

@@ -40,6 +40,7 @@ typedef struct Search
 	List	   *found;			/* of SourceColumn */
 	const Level *level;
 	bool		plain;			/* it is the column and nothing else */
+	bool		elsewhere;		/* an arm of a UNION, or the query, has something else */
 } Search;
 
 static bool search_expression(Node *node, void *context);
@@ -121,6 +122,7 @@ search_expression(Node *node, void *context)
 		search_var(search, (Var *) node);
 		return false;
 	}
+	search->elsewhere |= plain;
 	search->plain = false;
 	(void) expression_tree_walker(node, search_expression, search);
 	search->plain = plain;
@@ -128,10 +130,11 @@ search_expression(Node *node, void *context)
 }
 
 static void
-give_column(ReturnSetInfo *result, Tuplestorestate *rows, const TargetEntry *target, const SourceColumn *source)
+give_column(ReturnSetInfo *result, Tuplestorestate *rows, const TargetEntry *target, const SourceColumn *source,
+			bool alone)
 {
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	Datum		values[7];
+	bool		nulls[7] = {false};
 	char	   *column = NULL;
 
 	if (source != NULL && source->column != 0)
@@ -142,6 +145,7 @@ give_column(ReturnSetInfo *result, Tuplestorestate *rows, const TargetEntry *tar
 	values[3] = Int32GetDatum(source != NULL ? source->column : 0);
 	values[4] = column != NULL ? CStringGetTextDatum(column) : (Datum) 0;
 	values[5] = BoolGetDatum(source != NULL && source->plain);
+	values[6] = BoolGetDatum(alone);
 	nulls[2] = nulls[3] = source == NULL;
 	nulls[4] = column == NULL;
 	tuplestore_putvalues(rows, result->expectedDesc, values, nulls);
@@ -151,20 +155,20 @@ give_column(ReturnSetInfo *result, Tuplestorestate *rows, const TargetEntry *tar
 static void
 give_sources(ReturnSetInfo *result, Tuplestorestate *rows, Query *query, const TargetEntry *target)
 {
-	Search		search = {NIL, NULL, true};
+	Search		search = {NIL, NULL, true, false};
 	ListCell   *cell;
 
 	search_query(&search, query, NULL, target->resno);
 	foreach(cell, search.found)
-		give_column(result, rows, target, lfirst(cell));
+		give_column(result, rows, target, lfirst(cell), !search.elsewhere);
 	if (search.found == NIL)
-		give_column(result, rows, target, NULL);
+		give_column(result, rows, target, NULL, false);
 }
 
 Datum
 stepadv_view_columns(PG_FUNCTION_ARGS)
 {
-	Tuplestorestate *rows = begin_rows(fcinfo, 6);
+	Tuplestorestate *rows = begin_rows(fcinfo, 7);
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Query	   *query = view_query(PG_GETARG_OID(0));
 	ListCell   *cell;

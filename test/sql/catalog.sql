@@ -197,6 +197,16 @@ ALTER TABLE t RENAME TO "new t";
 SELECT * FROM stepadv_internal.view_columns('united') WHERE column_number = 4;
 ALTER TABLE "new t" RENAME TO t;
 ALTER TABLE t RENAME COLUMN "new x" TO x;
+-- Has a column a value in every row?  As far as tables say so, and nothing stands beside it or fills it up.
+CREATE TABLE nn (k integer NOT NULL, l integer);
+CREATE VIEW nn_both AS SELECT k, l, k + 1 AS c FROM nn UNION ALL SELECT k, k, k FROM nn;
+CREATE VIEW nn_none AS SELECT k, NULL AS l FROM nn UNION ALL SELECT NULL, NULL;
+CREATE VIEW nn_filled AS SELECT b.k, a.k AS kept FROM nn a LEFT JOIN nn b USING (l);
+CREATE VIEW nn_sets AS SELECT k, count(*) AS n FROM nn GROUP BY ROLLUP (k);
+CREATE VIEW nn_below AS SELECT k FROM nn_both;
+CREATE VIEW nn_sub AS SELECT s.k FROM (SELECT k FROM nn WHERE l > 1) s;
+SELECT v.view, a.attname, stepadv_internal.is_never_null(v.view, a.attnum::integer) FROM unnest('{nn,nn_both,nn_none,nn_filled,nn_sets,nn_below,nn_sub}'::regclass[]) WITH ORDINALITY v (view, o)
+JOIN pg_attribute a ON a.attrelid = v.view AND a.attnum > 0 ORDER BY v.o, a.attnum;
 -- Sixty levels of joins with itself: no more work than sixty.
 DO $$
 BEGIN
