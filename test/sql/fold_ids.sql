@@ -98,7 +98,7 @@ CREATE FUNCTION fold(keys text, relation text, condition text, rollout text, sta
 $$;
 
 SET max_parallel_workers_per_gather = 0; SET enable_sort = off;
--- one type for all ids, then one for the keys; numbers with a scale and enums are computed below
+-- one type for all ids, then one for the keys; none is computed below
 SELECT t.name, by_both(fold('task_integer', 'steps', 'task_integer IS NOT NULL', substr(name, 4), substr(name, 4), substr(name, 4))) FROM types t WHERE name NOT IN ('of_kinds') ORDER BY name COLLATE "C";
 SELECT t.name, by_both(fold('task' || substr(name, 3), 'steps', 'true', 'bigint', 'kinds', 'bigint')) FROM types t ORDER BY name COLLATE "C";
 -- several keys, NULL ones too
@@ -141,7 +141,7 @@ BEGIN
 	END IF;
 	RETURN fold((SELECT string_agg(DISTINCT k, ', ') FROM regexp_split_to_table(keys, ', ') k), any_of('steps', 'grown', 'parted', 'elder', 'both_kinds', 'both_kinds', '(TABLE steps UNION ALL TABLE younger_rows) u'),
 		any_of('true', 'task_text IS NOT NULL', 'run_uuid IS NOT NULL AND rollout_text IS NOT NULL', 'later IS NOT NULL', 'kind < 3', 'task_smallint = 7', 'action_varchar IS NOT NULL', 'false'),
-		any_type(), any_type(), any_type(), any_of('', '', ', success', ', success, state_bigint, reward, NULL, NULL, step_no, NULL, NULL, NULL', ', NULL'));
+		any_type(), any_of(any_type(), any_type(), 'kinds'), any_of(any_type(), any_type(), 'kinds'), any_of('', '', ', success', ', success, state_bigint, reward, NULL, NULL, step_no, NULL, NULL, NULL', ', NULL'));
 END
 $$;
 CREATE VIEW younger_rows AS SELECT * FROM steps WHERE kind = 9;

@@ -50,6 +50,21 @@ SELECT * FROM sr_compare('SELECT note, task, stepadv.rollout_agg(step_id, stepad
 SELECT * FROM sr_compare('SELECT flag, stepadv.rollout_agg(step_id, stepadv.signature_hash(rollout), step_no::integer, stepadv.signature_hash(state), step_id, NULL, NULL, NULL, NULL, NULL, NULL,
 	NULL, NULL, NULL, NULL, coarse, NULL) FROM sr_words GROUP BY flag');
 DROP TABLE sr_words;
+-- Numbers whose digits are read as they are stored, and others; labels of an enum, also of a domain over it.
+CREATE TYPE sr_kind AS ENUM ('small', 'große', 'a longer label');
+CREATE DOMAIN sr_kinds AS sr_kind;
+CREATE TABLE sr_numbers AS SELECT i AS step_id, n.n AS rollout, i AS step_no, (i % 7 * 2500)::numeric(9, 2) AS state, (enum_range(NULL::sr_kind))[i % 4] AS kind,
+	(enum_range(NULL::sr_kind))[i % 3 + 1]::sr_kinds AS kinds
+FROM generate_series(1, 400) i JOIN unnest('{0,5.00,-7,9999,10000,-10001000,1.5,-0.0025,100000.00,123456789012345678901234567890,1e39,-1e40,1e60,NaN,Infinity}'::numeric[])
+	WITH ORDINALITY n(n, o) ON n.o = i % 16;
+SELECT * FROM sr_compare('SELECT kinds, stepadv.rollout_agg(step_id, stepadv.signature_hash(trim_scale(rollout)::text), step_no, stepadv.signature_hash(trim_scale(state)::text), stepadv.signature_hash(kind::text), NULL)
+	FROM sr_numbers GROUP BY kinds');
+SELECT * FROM sr_compare('SELECT kind, stepadv.rollout_agg(step_id, stepadv.signature_hash(trim_scale(rollout)::text), step_no, stepadv.signature_hash(kinds::sr_kind::text), step_id, NULL) FROM sr_numbers GROUP BY kind');
+ALTER TYPE sr_kind RENAME VALUE 'small' TO 'least';
+SELECT * FROM sr_compare('SELECT state, stepadv.rollout_agg(step_id, stepadv.signature_hash(trim_scale(rollout)::text), step_no, stepadv.signature_hash(kinds::sr_kind::text), step_id, NULL) FROM sr_numbers GROUP BY state');
+DROP TABLE sr_numbers;
+DROP DOMAIN sr_kinds;
+DROP TYPE sr_kind;
 -- Rows of before a column came, with a default and without, and a column that is gone.
 ALTER TABLE sr_steps DROP COLUMN words;
 SELECT * FROM sr_compare('SELECT run, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY run');

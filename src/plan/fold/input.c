@@ -20,6 +20,9 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "pgstat.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
 
 #include "compat.h"
 #include "long_work.h"
@@ -160,6 +163,86 @@ place_columns(const FoldInput *input, FoldSource *source)
  * ----------
  */
 
+/* Hashes of labels that were met of late. */
+#define KNOWN_LABELS 256
+static struct
+{
+	Oid			label;
+	int64		hash;
+}			known_labels[KNOWN_LABELS];
+
+static int64
+hash_of_label(Oid label)
+{
+	int			place = label % KNOWN_LABELS;
+	char	   *text;
+
+	if (known_labels[place].label != label)
+	{
+		text = DatumGetCString(DirectFunctionCall1(enum_out, ObjectIdGetDatum(label)));
+		known_labels[place].hash = hash_of_text(text, strlen(text));
+		pfree(text);
+		known_labels[place].label = label;
+	}
+	return known_labels[place].hash;
+}
+
+/*
+ * The parts of a numeric as it is stored, which have been the same since 9.1 (numeric.c): of its short form a
+ * header with sign and weight, then digits to the base of 10,000, without zeros at either end.
+ */
+#define IS_SHORT_NUMERIC(header)	(((header) & 0xC000) == 0x8000)
+#define IS_NEGATIVE(header)			(((header) & 0x2000) != 0)
+#define WEIGHT(header)				((int) ((header) & 0x003F) - (int) ((header) & 0x0040))
+#define DIGITS_OF_DIGIT				4
+#define MAX_WEIGHT					9
+
+/* Of one that is not stored so, has what comes behind the point, or is too large for an id. */
+static pg_noinline int64
+hash_of_other_numeric(Datum value)
+{
+	Numeric		number = DatumGetNumericCopy(value);
+	Numeric		trimmed = DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(number)));
+	char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(trimmed)));
+	int64		hash = hash_of_text(text, strlen(text));
+
+	pfree(text);
+	pfree(trimmed);
+	pfree(number);
+	return hash;
+}
+
+static int64
+hash_of_numeric(Datum value)
+{
+	const char *stored = DatumGetPointer(value);
+	char		text[1 + (MAX_WEIGHT + 1) * DIGITS_OF_DIGIT];
+	char	   *end = text;
+	uint16		header = 0;
+	int			n_digits = 0;
+
+	if (VARATT_IS_SHORT(stored))
+	{
+		memcpy(&header, VARDATA_SHORT(stored), sizeof(header));
+		n_digits = (VARSIZE_SHORT(stored) - VARHDRSZ_SHORT - sizeof(header)) / sizeof(int16);
+	}
+	if (!IS_SHORT_NUMERIC(header) || n_digits > WEIGHT(header) + 1 || WEIGHT(header) > MAX_WEIGHT)
+		return hash_of_other_numeric(value);
+	if (IS_NEGATIVE(header))
+		*end++ = '-';
+	for (int d = 0; d <= WEIGHT(header); d++)
+	{
+		int16		digit = 0;
+
+		if (d < n_digits)
+			memcpy(&digit, VARDATA_SHORT(stored) + sizeof(header) + d * sizeof(digit), sizeof(digit));
+		for (int power = 1000; power > 0; power /= 10)
+			if (d > 0 || digit >= power || (power == 1 && n_digits == 0))
+				*end++ = '0' + digit / power % 10;
+	}
+	return hash_bytes_64(text, end - text);
+}
+
 Datum
 read_value(Datum value, ReadAs read_as)
 {
@@ -180,6 +263,10 @@ read_value(Datum value, ReadAs read_as)
 			if ((Pointer) bytes != DatumGetPointer(value))
 				pfree(bytes);
 			return Int64GetDatum(hash);
+		case READ_ENUM_HASH:
+			return Int64GetDatum(hash_of_label(DatumGetObjectId(value)));
+		case READ_NUMERIC_HASH:
+			return Int64GetDatum(hash_of_numeric(value));
 		default:
 			return value;
 	}
@@ -285,6 +372,8 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, con
 	bool		of_several = IsA(below, AppendState) && ((AppendState *) below)->as_nasyncplans == 0 &&
 		below->instrument == NULL && below->state->es_epq_active == NULL;
 
+	/* Labels may have other names by now. */
+	memset(known_labels, 0, sizeof(known_labels));
 	input->below = below;
 	input->append = of_several ? (AppendState *) below : NULL;
 	input->n_columns = n;

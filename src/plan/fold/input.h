@@ -59,7 +59,9 @@ typedef enum ReadAs
 	READ_INTEGER,				/* of 4 bytes, as a bigint */
 	READ_SMALLINT,				/* of 2 bytes, as a bigint or an integer */
 	READ_UUID_HASH,				/* signature_hash of it: of these, */
-	READ_BYTES_HASH,			/* or of what else has a length */
+	READ_BYTES_HASH,			/* of what else has a length, */
+	READ_ENUM_HASH,				/* of the label of a value of an enum, */
+	READ_NUMERIC_HASH,			/* or of a numeric's digits */
 	READ_NULL					/* there is no column, and no value */
 } ReadAs;
 
@@ -133,7 +135,8 @@ read_stored_word(const char *stored, uint8 read_as)
 		return *(const int32 *) stored;
 	if (read_as == READ_SMALLINT)
 		return *(const int16 *) stored;
-	return DatumGetInt64(read_value(PointerGetDatum(stored), read_as));
+	return DatumGetInt64(read_value(read_as == READ_ENUM_HASH ? ObjectIdGetDatum(*(const Oid *) stored) :
+									PointerGetDatum(stored), read_as));
 }
 
 /* Is the row at hand a step that can be read from where it is stored? */

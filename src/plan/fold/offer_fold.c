@@ -224,6 +224,23 @@ uncast(Expr *expr)
 	return expr;
 }
 
+/* A column whose text is hashed, where that is read without making it (input.h); NULL: of others it is made. */
+static Expr *
+hashed_as_text(Expr *text, ReadAs *read_as)
+{
+	Expr	   *value = IsA(text, CoerceViaIO) ? uncast(((CoerceViaIO *) text)->arg) : text;
+	const FuncExpr *call = (const FuncExpr *) value;
+
+	*read_as = READ_BYTES_HASH;
+	if (value == text)
+		return text;
+	*read_as = READ_ENUM_HASH;
+	if (IsA(value, Var) && type_is_enum(getBaseType(exprType((Node *) value))))
+		return value;
+	*read_as = READ_NUMERIC_HASH;
+	return IsA(call, FuncExpr) && call->funcid == F_TRIM_SCALE ? uncast(linitial(call->args)) : NULL;
+}
+
 /* Is an input a column, or made of one as is known below (input.h)?  A NULL needs none.  False: it is to be computed. */
 static bool
 can_read(Expr *input, Expr **column, ReadAs *read_as)
@@ -242,17 +259,20 @@ can_read(Expr *input, Expr **column, ReadAs *read_as)
 	if (list_length(call->args) != 1 || sizeof(Datum) < sizeof(int64))
 		return false;
 	*column = uncast(linitial(call->args));
-	if (!IsA(*column, Var))
+	if (GetDatabaseEncoding() == PG_UTF8 &&
+		is_own_function(call->funcid, "stepadv_signature_hash_text", stepadv_signature_hash_text))
+		*column = hashed_as_text(*column, read_as);
+	if (*column == NULL || !IsA(*column, Var))
 		return false;
+	if (*read_as != READ_COLUMN)
+		return true;
 	if (call->funcid == F_INT8_INT4)
 		*read_as = READ_INTEGER;
 	else if (call->funcid == F_INT8_INT2 || call->funcid == F_INT4_INT2)
 		*read_as = READ_SMALLINT;
 	else if (is_own_function(call->funcid, "stepadv_signature_hash_uuid", stepadv_signature_hash_uuid))
 		*read_as = READ_UUID_HASH;
-	else if (is_own_function(call->funcid, "stepadv_signature_hash_bytea", stepadv_signature_hash_bytea) ||
-			 (GetDatabaseEncoding() == PG_UTF8 &&
-			  is_own_function(call->funcid, "stepadv_signature_hash_text", stepadv_signature_hash_text)))
+	else if (is_own_function(call->funcid, "stepadv_signature_hash_bytea", stepadv_signature_hash_bytea))
 		*read_as = READ_BYTES_HASH;
 	else
 		return false;
