@@ -67,7 +67,7 @@ AS $$
 	SELECT ' WHERE ' || string_agg(format('s.%I IS DISTINCT FROM NULL', a.attname), ' AND '
 		ORDER BY array_position(group_filter.group_by, a.attname::text))
 	FROM pg_attribute a WHERE a.attrelid = group_filter.relation AND a.attname = ANY (group_filter.group_by)
-		AND NOT stepadv_internal.is_never_null(a.attrelid, a.attnum::integer)
+		AND NOT stepadv_internal.is_never_null(a.attrelid::regclass, a.attnum::integer)
 $$;
 COMMENT ON FUNCTION stepadv_internal.group_filter(regclass, text[]) IS
 'part of attach: the condition that a row has a group; NULL where all have';

@@ -64,9 +64,9 @@ BEGIN
 		-- Of a rollout's steps the number is known, too, by which an index may lead to them.
 		joins := joins || CASE WHEN has_number AND NOT stepadv_internal.step_is_key((a).shown, (a).n_group_columns)
 			THEN stepadv_internal.join_to(a, alias, (a).shown, '{stepadv_rollout,stepadv_no}'::text[],
-				ARRAY['a.rollout_id', format('a.%s_step_no', alias)])
+				ARRAY['a.rollout_id', format('a.%s_step_no', alias)], NULL::text)
 			ELSE stepadv_internal.join_to(a, alias, (a).shown, '{stepadv_step}'::text[],
-				ARRAY[format('a.%s_step_id', alias)]) END;
+				ARRAY[format('a.%s_step_id', alias)], NULL::text) END;
 		IF stepadv_internal.column_type((a).shown, 'stepadv_step_id'::text) IS NOT NULL THEN
 			made := made || jsonb_build_object(alias || '_step_id', alias || '.stepadv_step_id');
 		END IF;

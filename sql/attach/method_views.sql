@@ -12,10 +12,11 @@ DECLARE
 BEGIN
 	IF 'b' = ANY (aliases) AND (kind = 'edge' OR kind = 'step' AND stepadv_internal.step_is_key((a).shown,
 		(a).n_group_columns)) THEN
-		joins := stepadv_internal.join_to(a, 'b'::text, (a).shown, '{stepadv_step}'::text[], '{a.step_id}'::text[]);
+		joins := stepadv_internal.join_to(a, 'b'::text, (a).shown, '{stepadv_step}'::text[], '{a.step_id}'::text[],
+			NULL::text);
 	ELSIF 'b' = ANY (aliases) AND kind = 'step' THEN
 		joins := stepadv_internal.join_to(a, 'b'::text, (a).shown, '{stepadv_rollout,stepadv_no}'::text[],
-			'{a.rollout_id,a.step_no}'::text[]);
+			'{a.rollout_id,a.step_no}'::text[], NULL::text);
 	ELSIF 'b' = ANY (aliases) AND kind = 'rollout' THEN
 		-- One row per rollout must first be made.
 		joins := CASE WHEN stepadv_internal.by_group((a).shown, (a).n_group_columns) THEN

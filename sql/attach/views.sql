@@ -364,7 +364,7 @@ COMMENT ON FUNCTION stepadv_internal.stored(regclass, text[]) IS
 -- few, and would read the whole relation for them. Else the join is flat where a unique index proves that there is
 -- but one row, and where it does not, DISTINCT ON the keys does, which are unique anyway.
 CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[],
-	targets text[], item text DEFAULT NULL) RETURNS text
+	targets text[], item text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
