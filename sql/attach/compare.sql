@@ -324,7 +324,8 @@ BEGIN
 					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[((c.signs >> 2 * p.place_a - 2 & 3) * 4
 						+ (c.signs >> 2 * p.place_b - 2 & 3) + 1)::integer] AS quadrant
 				FROM (SELECT %10$s f.success, f.signs, count(*) AS n_steps
-					FROM (SELECT %6$s f.success, %7$s AS signs FROM (SELECT f.* FROM %8$s) f%9$s) f
+					FROM (SELECT %6$s f.success, f.signs
+						FROM (SELECT f.rollout_id, f.success, %7$s AS signs FROM %8$s) f%9$s) f
 					GROUP BY %10$s f.success, f.signs) c
 				CROSS JOIN stepadv_internal.method_pairs(%11$L::text[]) p
 				GROUP BY %5$s p.method_a, p.method_b, c.success, quadrant) q) a$view$,
