@@ -137,7 +137,7 @@ use_in()
 		within "$root" "pg=$pg"'
 		runuser -u postgres -- sh -euc "
 			d=\$(mktemp -d); mkdir \$d/socket
-			$pg/initdb -D \$d/data -A trust >/dev/null
+			$pg/initdb -D \$d/data -A trust --encoding=UTF8 --locale=C >/dev/null
 			$pg/pg_ctl -D \$d/data -l \$d/log -o \"-c listen_addresses= -c unix_socket_directories=\$d/socket\" -w start >/dev/null
 			status=0
 			for script in /docker-entrypoint-initdb.d/*.sql /tmp/use.sql; do
