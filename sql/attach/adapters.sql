@@ -316,44 +316,32 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_query(stepadv_internal.given) IS
 'part of attach: the query of <prefix>_shown_steps, what is shown beside a step, with what is known of the step there';
 
--- Where a column about a rollout is: in the group, in the table of rollouts, in the source.
-CREATE FUNCTION stepadv_internal.run_place(g stepadv_internal.given, role text, name text) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF name = ANY ((g).group_by) THEN
-		RETURN 'group';
-	ELSIF stepadv_internal.column_type((g).rollouts, name) IS NOT NULL THEN
-		RETURN 'rollouts';
-	ELSIF stepadv_internal.column_type((g).source, name) IS NOT NULL THEN
-		RETURN 'source';
-	ELSIF name IS NOT NULL THEN
-		PERFORM stepadv_internal.refuse_column(format('column "%s" given as %s does not exist in %s', name, role,
-			concat_ws(' or ', stepadv_internal.relation_name((g).rollouts),
-				stepadv_internal.relation_name((g).source))), name, ARRAY[(g).rollouts, (g).source], NULL::text);
-	END IF;
-	RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.run_place(stepadv_internal.given, text, text) IS
-'part of attach: where a column about a rollout is found; error where it is not';
-
 -- All that was given of the kind; the adapters call it stepadv_<role>.  Dimensions
 -- are known by their numbers: their names are the user's.
 CREATE FUNCTION stepadv_internal.run_roles(g stepadv_internal.given) RETURNS TABLE (i integer, role text,
 	serves_as text, name text, place text)
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT r.i::integer, r.role, r.serves_as, r.name, stepadv_internal.run_place(g, r.serves_as, r.name)
-	FROM (
-		SELECT o.place AS i, o.role, o.role AS serves_as, (g).roles ->> o.role AS name FROM stepadv_internal.roles o
+BEGIN
+	FOR i, role, serves_as, name IN
+		SELECT o.place, o.role, o.role, (g).roles ->> o.role FROM stepadv_internal.roles o
 			WHERE o.lives_in = 'rollouts' AND (g).roles ? o.role
 		UNION ALL
 		SELECT 1000 + d.i, 'dimension_' || d.i, 'dimension', d.name FROM unnest((g).dimensions) WITH ORDINALITY d(name,
 			i)
-	) r
+	LOOP
+		place := CASE WHEN name = ANY ((g).group_by) THEN 'group'
+			WHEN stepadv_internal.column_type((g).rollouts, name) IS NOT NULL THEN 'rollouts'
+			WHEN stepadv_internal.column_type((g).source, name) IS NOT NULL THEN 'source' END;
+		IF place IS NULL AND name IS NOT NULL THEN
+			PERFORM stepadv_internal.refuse_column(format('column "%s" given as %s does not exist in %s', name,
+				serves_as, concat_ws(' or ', stepadv_internal.relation_name((g).rollouts),
+				stepadv_internal.relation_name((g).source))), name, ARRAY[(g).rollouts, (g).source], NULL::text);
+		END IF;
+		RETURN NEXT;
+	END LOOP;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_roles(stepadv_internal.given) IS
 'part of attach: the columns given that say something of a rollout and the run that it is of, dimensions one by one, '

@@ -64,7 +64,6 @@ BEGIN
 		THEN g.options -> 'methods' ELSE '[]' END));
 	-- All that was given is looked at before anything is made.
 	query := stepadv_internal.rows_query(g);
-	PERFORM stepadv_internal.check_shown(g);
 	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', query, 'what is folded of ' || source_name);
 	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE g.states WHEN 'signature'
 		THEN stepadv_internal.states_query(g, a.rows) END,

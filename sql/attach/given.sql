@@ -175,7 +175,7 @@ COMMENT ON FUNCTION stepadv_internal.check_given(stepadv_internal.given) IS
 'part of attach: error where what was given cannot be meant';
 
 -- The relations are there, are tables or views, may be read, and have the columns
--- of the group and those that they are joined by.
+-- of the group, those that they are joined by, and those that are to be shown.
 CREATE FUNCTION stepadv_internal.check_relations(g stepadv_internal.given) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -200,18 +200,6 @@ BEGIN
 		PERFORM stepadv_internal.refuse_column(format('column "%s" given as group_by does not exist in %s', c.n,
 			stepadv_internal.relation_name(g.source)), c.n, ARRAY[g.source], NULL::text);
 	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.check_relations(stepadv_internal.given) IS
-'part of attach: error where a relation cannot be read or has not the group''s columns';
-
-CREATE FUNCTION stepadv_internal.check_shown(g stepadv_internal.given) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	c record;
-BEGIN
 	SELECT n.relation, n.given_as, n.name INTO c
 	FROM (
 		SELECT g.steps AS relation, 'show_steps' AS given_as, s AS name FROM unnest(g.group_by
@@ -239,8 +227,8 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_shown(stepadv_internal.given) IS
-'part of attach: error where the relations to show rows from lack a column';
+COMMENT ON FUNCTION stepadv_internal.check_relations(stepadv_internal.given) IS
+'part of attach: error where a relation cannot be read or lacks a column';
 
 -- An option that no view takes is a mistake, whether the view is made or not.
 CREATE FUNCTION stepadv_internal.check_options(a stepadv_internal.attached, has_tool boolean) RETURNS void

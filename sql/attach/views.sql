@@ -123,7 +123,7 @@ BEGIN
 		SELECT EXISTS (
 			SELECT FROM pg_index i
 			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k)
-				AND NOT stepadv_internal.is_distributed(ARRAY[i.indrelid::regclass]) AND i.indisvalid
+				AND (stepadv_internal.engine_table(i.indrelid::regclass)).distributed_by IS NULL AND i.indisvalid
 				AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
 				AND (SELECT count(DISTINCT k.column_number) FROM key k
 					WHERE k.column_number = ANY ((i.indkey::smallint[])[0:by_group.number - 1])) = by_group.number));
@@ -335,28 +335,6 @@ COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that '
 'are read';
 
--- Columns of an adapter over s, a row of what it reads: in a view the server plans every column, also
--- those that are not read.  Over the adapter itself where one of them is computed.
-CREATE FUNCTION stepadv_internal.stored(view regclass, names text[], OUT relation regclass, OUT expressions text[])
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	SELECT min(c.relation::oid), array_agg(CASE WHEN c.plain THEN format('s.%I', c.column_name)
-		WHEN c.name = 'stepadv_rollout' THEN stepadv_internal.role_column('rollout_id'::text, c.relation,
-			c.column_name, 's'::text) END ORDER BY n.i)
-	INTO relation, expressions
-	FROM unnest(names) WITH ORDINALITY n(name, i) LEFT JOIN stepadv_internal.view_columns(view) c ON c.name = n.name
-	HAVING count(DISTINCT c.relation) = 1 AND count(*) = cardinality(names);
-	IF relation IS NULL OR array_position(expressions, NULL) IS NOT NULL THEN
-		relation := view;
-		expressions := ARRAY(SELECT format('s.%I', n) FROM unnest(names) n);
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.stored(regclass, text[]) IS
-'part of attach: columns of an adapter as expressions over a row s of the relation that it reads';
-
 -- The join that brings an adapter's columns to rows that know the group g, and a further item of that query.
 --
 -- A join whose columns are not read must not be made, so the planner must see that it adds no rows. Where an index
@@ -380,16 +358,31 @@ DECLARE
 			OR alias IN ('r', 'o') AND t.attname IN ('stepadv_task_id', 'stepadv_run_id', 'stepadv_policy_version',
 				'stepadv_policy_step'))
 		ORDER BY t.attnum);
-	stored CONSTANT record := stepadv_internal.stored(view, stepadv_internal.group_columns(view, n) || keys || items);
+	names CONSTANT text[] := stepadv_internal.group_columns(view, n) || keys || items;
+	relation regclass;
+	expressions text[];		-- of the names, over s, a row of the relation
 BEGIN
+	-- The columns of what the adapter reads: in a view the server plans every column, also those that are not read.
+	-- Those of the adapter itself where one of them is computed.
+	SELECT min(c.relation::oid), array_agg(CASE WHEN c.plain THEN format('s.%I', c.column_name)
+		WHEN c.name = 'stepadv_rollout' THEN stepadv_internal.role_column('rollout_id'::text, c.relation,
+			c.column_name, 's'::text) END ORDER BY n.i)
+	INTO relation, expressions
+	FROM unnest(names) WITH ORDINALITY n(name, i)
+	LEFT JOIN stepadv_internal.view_columns(join_to.view) c ON c.name = n.name
+	HAVING count(DISTINCT c.relation) = 1 AND count(*) = cardinality(names);
+	IF relation IS NULL OR array_position(expressions, NULL) IS NOT NULL THEN
+		relation := view;
+		expressions := ARRAY(SELECT format('s.%I', name) FROM unnest(names) name);
+	END IF;
 	RETURN (
 		SELECT CASE WHEN stepadv_internal.by_group(view, n) THEN
 			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) %s FROM %s s WHERE %s) %s ON %s',
-				array_to_string(stored.expressions[n + 1:n + cardinality(keys)], ', '),
-				(SELECT concat_ws(', ', string_agg(format('%s AS %I', stored.expressions[n + cardinality(keys) + i.i],
+				array_to_string(expressions[n + 1:n + cardinality(keys)], ', '),
+				(SELECT concat_ws(', ', string_agg(format('%s AS %I', expressions[n + cardinality(keys) + i.i],
 					i.name), ', ' ORDER BY i.i), item) FROM unnest(items) WITH ORDINALITY i(name, i)),
-				stepadv_internal.relation_name(stored.relation),
-				(SELECT string_agg(format('%s %s g.%I', stored.expressions[o.attnum],
+				stepadv_internal.relation_name(relation),
+				(SELECT string_agg(format('%s %s g.%I', expressions[o.attnum],
 					stepadv_internal.equality_operator(o.atttypid), t.attname), ' AND ' ORDER BY o.attnum)
 				FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = (a).rows AND t.attnum = o.attnum
 				WHERE o.attrelid = view AND o.attnum BETWEEN 1 AND n), alias, c.same_key)

@@ -85,13 +85,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.distributed_tables(regclass[]) IS
 'the tables that Citus distributes among relations and below them, and by which column';
 
-CREATE FUNCTION stepadv_internal.is_distributed(relations regclass[]) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT EXISTS (SELECT FROM stepadv_internal.distributed_tables(relations)) $$;
-COMMENT ON FUNCTION stepadv_internal.is_distributed(regclass[]) IS
-'whether Citus distributes a table among relations or below them';
-
 -- A group is in one shard where the columns by which tables are distributed are among its own,
 -- and where all tables have a group's rows in the same place.  Otherwise rows would travel for
 -- every query, and most views be refused when they are asked: by words about something else.
@@ -162,7 +155,7 @@ CREATE FUNCTION stepadv_internal.model_expression(relations regclass[], name tex
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN stepadv_internal.is_distributed(relations)
+	SELECT CASE WHEN EXISTS (SELECT FROM stepadv_internal.distributed_tables(relations))
 		THEN (SELECT format('%L::stepadv.progress_model', m.model) FROM stepadv.progress_models m
 			WHERE m.name = model_expression.name)
 		ELSE format('(SELECT m.model FROM stepadv.progress_models m WHERE m.name OPERATOR(pg_catalog.=) %L::text)',

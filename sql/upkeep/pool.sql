@@ -49,7 +49,7 @@ BEGIN
 	IF groups IS NULL THEN
 		RAISE EXCEPTION 'the view _groups of % is gone', stepadv_internal.relation_name((a).source)
 			USING ERRCODE = 'undefined_table', HINT = 'add_views makes it again.';
-	ELSIF stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN
+	ELSIF EXISTS (SELECT FROM stepadv_internal.distributed_tables(ARRAY[(a).rows])) THEN
 		-- Who takes a group locks its row, which shards have not together.
 		RAISE EXCEPTION 'cannot make a pool of groups of %: it is a distributed table',
 			stepadv_internal.relation_name((a).source) USING ERRCODE = 'feature_not_supported',
