@@ -125,6 +125,9 @@ DECLARE
 	unknown text;
 BEGIN
 	PERFORM stepadv_internal.must_write('claim_groups'::text);
+	IF claim_groups.lease <= interval '0' THEN
+		RAISE EXCEPTION 'lease must be longer than 0, not %', claim_groups.lease USING ERRCODE = 'invalid_parameter_value';
+	END IF;
 	SELECT string_agg(CASE n.name WHEN 'random' THEN 'random(), ' ELSE format('r.%I%s NULLS LAST, ', n.name, d.down)
 		END, '' ORDER BY w.i), min(n.name) FILTER (WHERE n.name <> 'random'
 		AND stepadv_internal.column_type(ready, n.name) IS NULL) INTO items, unknown

@@ -119,6 +119,7 @@ SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', min_rollouts => 0)'
 SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', max_uses => NULL)');
 SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', max_staleness => -1)');
 SELECT said('SELECT stepadv.create_pool(''rl.rollout_rows'', informative => ''equal'')');
+SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, lease => ''-1 hour'')');
 SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, order_by => ''{task,n_rollout desc}'')');
 SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, order_by => ''{"n_rollouts; DROP TABLE s"}'')');
 SELECT said('SELECT stepadv.claim_groups(NULL::pool.s_ready, 1, order_by => ''{NULL}'')');
