@@ -46,7 +46,7 @@ class ExportTest(Case):
             cls.connection.execute((Path(__file__).parent / "export.sql").read_text())
 
     def export(self, relation: str, shape: str, *options: str) -> Said:
-        return self.stepadv("export", "-s", shape, *options, relation)
+        return self.stepadv("export", "--shape", shape, *options, relation)
 
     def lines(self, relation: str, shape: str, *options: str) -> list[dict]:
         keep = ["--keep-negative"] if shape in ("messages", "prompt_completion") else []
@@ -278,7 +278,7 @@ class ExportTest(Case):
             return len(out.read_bytes()), int(ran.stderr.splitlines()[-1])
 
         _, least = most("--group-by", "task_id", "tr.plain")
-        size, used = most("-s", "messages", "--group-by", "task_id", "--steps", "tr.many", "tr.many")
+        size, used = most("--shape", "messages", "--group-by", "task_id", "--steps", "tr.many", "tr.many")
         self.assertGreater(size, 70_000_000)
         self.assertLess(used - least, 30_000)
 

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("relation", metavar="RELATION", help="a view of attach, a selection, or any relation with advantages")
     add("-o", "--out", default="-", metavar="FILE", help="output file (default: standard output)")
-    add("-s", "--shape", choices=(*SHAPES, "dpo"), default="steps", help="shape of a line (default steps)")
+    add("--shape", choices=(*SHAPES, "dpo"), default="steps", help="shape of a line (default steps)")
     wanted = "messages, prompt_completion: also steps with a negative advantage"
     add("--keep-negative", action="store_true", help=wanted)
     add("--columns", type=names, metavar="A,B", help="columns beside the shape's members; '': none")

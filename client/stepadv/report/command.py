@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="PATH",
                         help="a folder, or a file that ends in .html for all in one file")
-    parser.add_argument("--schema", help="schema of the views (default: your only attachment)")
+    parser.add_argument("-s", "--schema", help="schema of the views (default: your only attachment)")
     parser.add_argument("--prefix", help="prefix of the views, such as steps")
     parser.add_argument("--groups", type=int, default=50, metavar="N", help="write pages for N groups (default 50)")
     parser.add_argument("--steps", type=int, default=200_000, metavar="N",
