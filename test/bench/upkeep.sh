@@ -126,7 +126,7 @@ delete_written()
 write_rollout()
 {
 	printf '%s\n' '\set g random(1, '"$upkeep_groups"')' '\set r random(1000000000, 900000000000000)' \
-		"INSERT INTO kept (step_id, group_id, rollout_id, step_no, state, action, reward, version, at) SELECT :r * 1000 + i, :g, :r, i, i % 7, i % 5, 0, 'v' || :g * 20 / ($all_upkeep_groups + 1), '2026-01-01'::timestamptz + :g * interval '10 days' / $all_upkeep_groups FROM generate_series(1, $1) i;"
+		"INSERT INTO kept (step_id, group_id, rollout_id, step_no, state, action, reward, version, at) SELECT :r::bigint * 1000 + i, :g, :r, i, i % 7, i % 5, 0, 'v' || :g * 20 / ($all_upkeep_groups + 1), '2026-01-01'::timestamptz + :g * interval '10 days' / $all_upkeep_groups FROM generate_series(1, $1) i;"
 }
 write_canonical()
 {
