@@ -78,7 +78,8 @@ AS $query$
 		CASE WHEN by_task THEN format(', g.%s AS rollouts, ROW(%s)::text AS task', stepadv_internal.value_name(a),
 			coalesce(r.expression, array_to_string(t.expressions, ', '))) END, n.candidates)
 	FROM stepadv_internal.credit_options(a) o
-	CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM stepadv_internal.distributed_tables(ARRAY[(a).rows])) AS distributed) d
+	CROSS JOIN LATERAL (
+		SELECT EXISTS (SELECT FROM stepadv_internal.distributed_tables(ARRAY[(a).rows])) AS distributed) d
 	CROSS JOIN stepadv_internal.task_columns(a) t
 	LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true
 	-- Where a group is all of a task that is known, it is unknown whether its state hides something.

@@ -126,7 +126,8 @@ DECLARE
 BEGIN
 	PERFORM stepadv_internal.must_write('claim_groups'::text);
 	IF claim_groups.lease <= interval '0' THEN
-		RAISE EXCEPTION 'lease must be longer than 0, not %', claim_groups.lease USING ERRCODE = 'invalid_parameter_value';
+		RAISE EXCEPTION 'lease must be longer than 0, not %', claim_groups.lease
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	SELECT string_agg(CASE n.name WHEN 'random' THEN 'random(), ' ELSE format('r.%I%s NULLS LAST, ', n.name, d.down)
 		END, '' ORDER BY w.i), min(n.name) FILTER (WHERE n.name <> 'random'

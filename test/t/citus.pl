@@ -190,7 +190,7 @@ SKIP:
 		{
 			foreach my $columns ([], [ '--columns', '' ])
 			{
-				my @arguments = ('--keep-negative', '-s', $shape, @$columns, $relation);
+				my @arguments = ('--keep-negative', '--shape', $shape, @$columns, $relation);
 				my $lines = exported($alone, @arguments);
 				cmp_ok(($lines =~ tr/\n//), '>', 4, "@arguments: lines");
 				is(exported($coordinator, @arguments), $lines, 'the same over shards');

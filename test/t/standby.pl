@@ -105,7 +105,7 @@ SKIP:
 	my $lines = sub {
 		my ($node, $shape) = @_;
 		my ($out, $err) = ('', '');
-		ok(IPC::Run::run([ '/usr/bin/python3', $program, 'export', '-d', $node->connstr('postgres'), '-s', $shape, '--keep-negative', 'rl.steps_rtmc' ], '>', \$out, '2>', \$err),
+		ok(IPC::Run::run([ '/usr/bin/python3', $program, 'export', '-d', $node->connstr('postgres'), '--shape', $shape, '--keep-negative', 'rl.steps_rtmc' ], '>', \$out, '2>', \$err),
 			"stepadv export, $shape, on the " . $node->name) or diag($err);
 		return $out;
 	};

@@ -438,7 +438,7 @@ works('alice', 'overloaded', q(CREATE TABLE public.talk (g text, k integer, roll
 foreach my $shape (qw(messages prm))
 {
 	my ($out, $err) = ('', '');
-	IPC::Run::run([ '/usr/bin/python3', abs_path('client') . '/bin/stepadv', 'export', '-U', 'alice', '-d', $node->connstr('overloaded'), '-s', $shape, '--group-by', 'g,k',
+	IPC::Run::run([ '/usr/bin/python3', abs_path('client') . '/bin/stepadv', 'export', '-U', 'alice', '-d', $node->connstr('overloaded'), '--shape', $shape, '--group-by', 'g,k',
 		'--steps', 'public.talk', 'public.talk' ], '>', \$out, '2>', \$err);
 	is(($out =~ tr/\n//) . $err, $shape eq 'prm' ? '1' : '2', "overloaded: $shape") if $err !~ /psycopg/;
 }
