@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 # Names are those of PostgreSQL's catalog, whoever may create others; and the check of a foreign key is planned once,
-# not for every step.
+# not for every step.  Citus has no generic plans.
 _SETTINGS = {"search_path": "pg_catalog, pg_temp", "plan_cache_mode": "force_generic_plan", "jit": "off"}
 # How struct packs a number of an array, and the type of it.
 _ARRAYS = {"real[]": ("f", 700), "integer[]": ("i", 23)}
@@ -58,14 +58,14 @@ class Batch:
 @contextmanager
 def _our_settings(connection: Connection) -> Iterator[None]:
     """A transaction, or a part of one, after which settings are what they were."""
-    change = """SELECT pg_catalog.current_setting(s.name), pg_catalog.set_config(s.name, s.value, true)
+    change = """SELECT s.name, pg_catalog.current_setting(s.name), pg_catalog.set_config(s.name, s.value, true)
         FROM ROWS FROM (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[]))
-        s(name, value)"""
-    names = list(_SETTINGS)
+        s(name, value) WHERE s.name OPERATOR(pg_catalog.<>) 'plan_cache_mode'
+            OR pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS NULL"""
     with connection.transaction():
-        before = connection.execute(change, (names, list(_SETTINGS.values()))).fetchall()
+        before = connection.execute(change, (list(_SETTINGS), list(_SETTINGS.values()))).fetchall()
         yield
-        connection.execute(change, (names, [value for value, _ in before]))
+        connection.execute(change, ([name for name, _, _ in before], [value for _, value, _ in before]))
 
 
 def _found(connection: Connection, schema: str, *relations: str) -> list[dict[str, tuple[str, str, bool]]]:

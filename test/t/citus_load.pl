@@ -105,6 +105,28 @@ import_files($alone, @several);
 is(ask($rows), $alone->safe_psql('postgres', $rows), 'and everything is there once');
 is(ask('SELECT count(*) - count(DISTINCT step_id) FROM rl.steps'), '0', 'numbers from several nodes are different');
 
+# A trainer's loop.
+my $loop = <<'END';
+import sys
+import psycopg
+import stepadv
+connection = psycopg.connect(sys.argv[1], autocommit=True)
+for k in range(3):
+    rollouts = [{"run_id": "loop", "task_id": f"t{k}", "rollout_id": str(i), "outcome": i % 2} for i in range(8)]
+    steps = [[{"state": n, "action": str((i + n) % 3)} for n in range(5)] for i in range(8)]
+    batch = stepadv.insert(connection, rollouts, steps)
+    print({method: list(map(list, found)) for method, found in stepadv.advantages(connection, batch, ["rtmc", "grpo"]).items()})
+END
+my %trained;
+foreach my $node ($coordinator, $alone)
+{
+	local $ENV{PYTHONPATH} = 'client';
+	IPC::Run::run([ '/usr/bin/python3', '-c', $loop, $node->connstr('postgres') ], '>', \($out = ''), '2>', \($err = ''));
+	$trained{ $node->name } = $out . $err;
+}
+like($trained{ $alone->name }, qr/'rtmc': \[\[-?0\.\d/, 'a trainer gets advantages');
+is($trained{ $coordinator->name }, $trained{ $alone->name }, 'and the same from shards');
+
 $alone->stop;
 $_->stop foreach reverse $coordinator, @workers;
 done_testing();
