@@ -363,7 +363,7 @@ DECLARE
 	expressions text[];		-- of the names, over s, a row of the relation
 BEGIN
 	-- The columns of what the adapter reads: in a view the server plans every column, also those that are not read.
-	-- Those of the adapter itself where one of them is computed.
+	-- Those of the adapter itself where one of them is computed, and beside shards: see sql/engines.
 	SELECT min(c.relation::oid), array_agg(CASE WHEN c.plain THEN format('s.%I', c.column_name)
 		WHEN c.name = 'stepadv_rollout' THEN stepadv_internal.role_column('rollout_id'::text, c.relation,
 			c.column_name, 's'::text) END ORDER BY n.i)
@@ -371,7 +371,9 @@ BEGIN
 	FROM unnest(names) WITH ORDINALITY n(name, i)
 	LEFT JOIN stepadv_internal.view_columns(join_to.view) c ON c.name = n.name
 	HAVING count(DISTINCT c.relation) = 1 AND count(*) = cardinality(names);
-	IF relation IS NULL OR array_position(expressions, NULL) IS NOT NULL THEN
+	IF relation IS NULL OR array_position(expressions, NULL) IS NOT NULL
+		OR EXISTS (SELECT FROM stepadv_internal.distributed_tables(ARRAY[(a).rows]))
+	THEN
 		relation := view;
 		expressions := ARRAY(SELECT format('s.%I', name) FROM unnest(names) name);
 	END IF;

@@ -27,8 +27,9 @@ my %refused = (
 		1 => { says => ['cannot maintain groups of public.my_steps: it is a distributed table'], because => $not_kept, needed_by => [ 2 .. 5 ] },
 	},
 );
-# Tables of pages that are not attached, by the column by which they are distributed here.
+# Tables of pages that are not attached, by the column by which they are distributed here; '': a copy on every node.
 my %more = (
+	'docs/import.md' => { 'langfuse.traces' => '', 'langfuse.observations' => '', 'langfuse.scores' => '' },
 	'docs/rewards.md' => { turn => 'task', call => 'rollout', token => 'id', logp => 'step' },
 	'docs/methods.md' => { visit => 'task' },
 	'docs/states.md' => { steps => 'rollout_id' },
