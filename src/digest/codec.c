@@ -79,19 +79,21 @@ code_range(Coder *coder, double *least, double *greatest)
 	*greatest = Max(*greatest, high);
 }
 
-/* A key as its distance from the one before; of what is read each between these two, and above the one before. */
-static int64
-code_key(Coder *coder, int64 before, int64 key, bool is_first, int64 least, int64 most)
+/* A key as its distance from the one before, between these two, and above the one before. */
+static inline int64
+read_key(DigestReader *reader, int64 before, bool is_first, int64 least, int64 most)
 {
-	if (coder->bytes != NULL)
-	{
-		write_signed(coder->bytes, (int64) ((uint64) key - (uint64) before));
-		return key;
-	}
-	key = (int64) ((uint64) before + (uint64) read_signed(coder->reader));
+	int64		key = (int64) ((uint64) before + (uint64) read_signed(reader));
+
 	if (unlikely(key > most || key < least || (!is_first && key <= before)))
-		refuse_digest(coder->reader);
+		refuse_digest(reader);
 	return key;
+}
+
+static inline void
+write_key(StringInfo bytes, int64 before, int64 key)
+{
+	write_signed(bytes, (int64) ((uint64) key - (uint64) before));
 }
 
 /* How many of something follow. */
@@ -105,28 +107,49 @@ code_n(Coder *coder, int64 n)
 }
 
 static void
-code_counts(Coder *coder, counts_hash **counts, int64 least, int64 most)
+write_counts(StringInfo bytes, counts_hash *counts)
 {
 	int64		n = 0;
-	int64		number = 0;
-	Counted    *sorted = coder->bytes != NULL && *counts != NULL ? sorted_counts(*counts, &n) : NULL;
+	Counted    *sorted = counts != NULL ? sorted_counts(counts, &n) : NULL;
+	int64		before = 0;
 
-	n = code_n(coder, n);
+	write_count(bytes, n);
 	for (int64 i = 0; i < n; i++)
 	{
-		int64		count = 0;
-
-		number = code_key(coder, number, sorted ? sorted[i].number : 0, i == 0, least, most);
-		if (sorted != NULL)
-			write_count(coder->bytes, sorted[i].n);
-		else if ((count = read_count(coder->reader)) > 0)
-			count_in(counts, coder->context, number, count);
-		else
-			refuse_digest(coder->reader);
+		write_key(bytes, before, sorted[i].number);
+		write_count(bytes, sorted[i].n);
+		before = sorted[i].number;
 		CHECK_ONCE_IN_A_WHILE(i);
 	}
 	if (sorted != NULL)
 		pfree(sorted);
+}
+
+static void
+code_counts(Coder *coder, counts_hash **counts, int64 least, int64 most)
+{
+	int64		number = 0;
+	int64		n;
+
+	if (coder->bytes != NULL)
+	{
+		write_counts(coder->bytes, *counts);
+		return;
+	}
+	n = read_n(coder->reader);
+	if (n > 0 && *counts == NULL)
+		*counts = counts_create(coder->context, 8, NULL);
+	for (int64 i = 0; i < n; i++)
+	{
+		int64		count;
+
+		number = read_key(coder->reader, number, i == 0, least, most);
+		count = read_count(coder->reader);
+		if (unlikely(count == 0))
+			refuse_digest(coder->reader);
+		count_number(*counts, number, count);
+		CHECK_ONCE_IN_A_WHILE(i);
+	}
 }
 
 /* ----------
@@ -348,8 +371,14 @@ code_horizons(Coder *coder, Digest *digest)
 	{
 		Horizon    *horizon;
 
-		key = code_key(coder, key, sorted ? sorted[i]->key : 0, i == 0, -GREATEST_EXACT_KEY, NO_HORIZON);
-		horizon = sorted ? sorted[i] : digest_horizon(digest, key);
+		if (sorted != NULL)
+		{
+			write_key(coder->bytes, key, sorted[i]->key);
+			horizon = sorted[i];
+		}
+		else
+			horizon = digest_horizon(digest, read_key(coder->reader, key, i == 0, -GREATEST_EXACT_KEY, NO_HORIZON));
+		key = horizon->key;
 		code_count(coder, &horizon->n);
 		code_count(coder, &horizon->n_successes);
 		code_count(coder, &horizon->n_steps);

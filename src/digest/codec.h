@@ -6,6 +6,8 @@
 #ifndef STEPADV_DIGEST_CODEC_H
 #define STEPADV_DIGEST_CODEC_H
 
+#include "port/pg_bswap.h"
+
 #include "digest/digest.h"
 
 typedef struct DigestReader
@@ -83,6 +85,9 @@ read_bits(DigestReader *reader)
 {
 	uint64		number = 0;
 
+	/* Most numbers are one byte. */
+	if (likely(reader->at < reader->end && (uint8) *reader->at < 0x80))
+		return (uint8) *reader->at++;
 	for (int shift = 0; shift < 64; shift += 7)
 	{
 		uint8		byte;
@@ -135,13 +140,15 @@ read_signed(DigestReader *reader)
 static inline double
 read_number(DigestReader *reader)
 {
-	uint64		bits = 0;
+	uint64		bits;
 	double		number;
 
 	if (unlikely(reader->end - reader->at < 8))
 		refuse_digest(reader);
-	for (int i = 0; i < 8; i++)
-		bits |= (uint64) (uint8) reader->at[i] << 8 * i;
+	memcpy(&bits, reader->at, sizeof(bits));
+#ifdef WORDS_BIGENDIAN
+	bits = pg_bswap64(bits);
+#endif
 	reader->at += 8;
 	memcpy(&number, &bits, sizeof(number));
 	if (unlikely(isnan(number)))
