@@ -36,6 +36,14 @@ COMMENT ON FUNCTION stepadv_internal.lonely_steps(stepadv.rollout_group) IS
 'the steps of a group in states that only their own rollout was in, or in none: first if all are, second if some are; '
 'NULL where none is, and of fewer than two rollouts with steps';
 
+-- Of kept groups the rows of those that are not sound are looked at: src/analysis/sound_rows.c.
+CREATE FUNCTION stepadv_internal.rows_are_sound(rollouts stepadv.rollout_group, has_values boolean) RETURNS boolean
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
+AS 'MODULE_PATHNAME', 'stepadv_rows_are_sound';
+COMMENT ON FUNCTION stepadv_internal.rows_are_sound(stepadv.rollout_group, boolean) IS
+'whether a kept group shows that its rows have none of the problems of rollouts; false for NULL; has_values: each step '
+'should have a value';
+
 -- A kind is a condition on rows, of which the view counts those that meet it and
 -- gives the least step_no.  Of several kinds of one name the first is taken whose
 -- columns are there.
@@ -253,15 +261,28 @@ DECLARE
 	in_group CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).shown, n),
 		'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text);
 	number CONSTANT text := stepadv_internal.shown_number(a, 'g'::text);
+	-- Of kept groups, those whose value shows no problem are not looked at again.
+	folded CONSTANT text[] := stepadv_internal.group_columns((a).folded, n + 4);
+	in_rollout CONSTANT text := stepadv_internal.rollout_filter(a);
+	is_unsound CONSTANT text := CASE WHEN folded IS NOT NULL
+		THEN format(' WHERE EXISTS (SELECT FROM %s c WHERE NOT c.%I AND %s AND %s)',
+		stepadv_internal.relation_name((a).folded), folded[n + 3],
+		stepadv_internal.same_group('c'::text, (a).folded, 'x'::text, (a).rows, n),
+		stepadv_internal.kept_condition((a).fresh)) || coalesce(' AND ' || in_rollout, '') END;
 	search record;
 BEGIN
+	IF folded IS NOT NULL AND in_rollout IS NOT NULL THEN
+		search := stepadv_internal.problem_search(kinds, '{lost}'::text[], 'x.step_no'::text);
+		RETURN NEXT format('SELECT %1$s, %2$s, %3$s, %4$s FROM %5$s x WHERE NOT (%6$s) GROUP BY %1$s', keys, no_id,
+			search.call, search.places, rows_name, in_rollout);
+	END IF;
 	search := stepadv_internal.problem_search(kinds, '{row,lost}'::text[], 'x.step_no'::text);
 	-- Of rows that are in no rollout only the first problem counts, that they are.  Equal ids have equal texts: one of
 	-- them is all of them.
 	RETURN NEXT format('SELECT %1$s, %2$s, %3$s, CASE WHEN x.rollout_id IS NULL THEN ''{5}''::integer[] ELSE %4$s END '
-		'FROM %5$s x GROUP BY %1$s, x.rollout_id WINDOW of_group AS (PARTITION BY %1$s)', keys,
+		'FROM %5$s x%6$s GROUP BY %1$s, x.rollout_id WINDOW of_group AS (PARTITION BY %1$s)', keys,
 		format(CASE WHEN row_id LIKE 'raw%' THEN 'max(x.%I::text)::%s' ELSE 'x.%I::%s' END, row_id, type),
-		search.call, search.places, rows_name);
+		search.call, search.places, rows_name, is_unsound);
 	search := stepadv_internal.problem_search(kinds, '{groupless}'::text[], number);
 	IF search.places IS NOT NULL THEN
 		RETURN NEXT format('SELECT %1$s, %2$s, %3$s, %4$s FROM %5$s g WHERE NOT (%6$s) GROUP BY %1$s', shown_keys,
@@ -276,8 +297,12 @@ BEGIN
 			in_group);
 	END IF;
 	IF EXISTS (SELECT FROM unnest(kinds) k WHERE k.level = 'state') THEN
-		RETURN NEXT format('SELECT %s, %s, stepadv_internal.lonely_steps(g.%I), ''{240,241}''::integer[] FROM %s',
-			keys_of_value, no_id, stepadv_internal.value_name(a), stepadv_internal.fold(a, '{state}'::text[]));
+		RETURN NEXT CASE WHEN folded IS NULL
+			THEN format('SELECT %s, %s, stepadv_internal.lonely_steps(g.%I), ''{240,241}''::integer[] FROM %s',
+				keys_of_value, no_id, stepadv_internal.value_name(a), stepadv_internal.fold(a, '{state}'::text[]))
+			ELSE format('SELECT %s, %s, c.%I, ''{240,241}''::integer[] FROM %s c WHERE %s',
+				stepadv_internal.list(folded[1:n], 'c.%1$I'::text, ', '::text), no_id, folded[n + 4],
+				stepadv_internal.relation_name((a).folded), stepadv_internal.kept_condition((a).fresh)) END;
 	END IF;
 END
 $$;

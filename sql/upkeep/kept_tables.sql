@@ -139,9 +139,18 @@ BEGIN
 	folded := stepadv_internal.create_kept(a, fresh, '_folded'::text,
 		format('SELECT %s, f.rollouts, clock_timestamp() AS %I FROM %s f', list, refreshed_at, fresh),
 		'groups of ' || (a).source || ', kept by maintain; do not write to it');
-	EXECUTE format('ALTER TABLE %1$s ADD CONSTRAINT %2$I PRIMARY KEY (%3$s), ALTER rollouts SET STORAGE EXTERNAL; '
-		'COMMENT ON COLUMN %1$s.%4$I IS ''when the group was last folded''', folded, (a).prefix || '_folded_pkey',
-		stepadv_internal.list(keys, '%1$I'::text, ', '::text), refreshed_at);
+	-- What the view _problems asks of each group is computed with its value.
+	EXECUTE format($sql$
+		ALTER TABLE %1$s ADD CONSTRAINT %2$I PRIMARY KEY (%3$s), ALTER rollouts SET STORAGE EXTERNAL,
+			ADD %5$I boolean GENERATED ALWAYS AS (stepadv_internal.rows_are_sound(rollouts, %7$L::boolean)) STORED,
+			ADD %6$I stepadv_internal.bad_rows[] GENERATED ALWAYS AS (stepadv_internal.lonely_steps(rollouts)) STORED;
+		COMMENT ON COLUMN %1$s.%4$I IS 'when the group was last folded';
+		COMMENT ON COLUMN %1$s.%5$I IS 'whether its rows have no problem of those of rollouts';
+		COMMENT ON COLUMN %1$s.%6$I IS 'its steps in states of their own'$sql$, folded, (a).prefix || '_folded_pkey',
+		stepadv_internal.list(keys, '%1$I'::text, ', '::text), refreshed_at,
+		stepadv_internal.free_name(keys, 'is_sound'::text, '_'::text),
+		stepadv_internal.free_name(keys, 'lonely_steps'::text, '_'::text),
+		'value' = ANY (stepadv_internal.available_roles(a)));
 	IF make_kept.mode = 'refresh' THEN
 		changed := stepadv_internal.create_kept(a, fresh, '_changed'::text, format('SELECT %s FROM %s f', list, fresh),
 			'groups of ' || (a).source || ' that wait to be folded again; NULL: all');

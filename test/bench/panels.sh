@@ -10,7 +10,7 @@ query "CREATE UNLOGGED TABLE kept AS
 		CASE abs(s.action % 16) WHEN 0 THEN 'edit' WHEN 1 THEN 'test' WHEN 2 THEN 'search' ELSE 'bash' END AS tool, s.action % 7 <> 0 AS ok,
 		'v' || (s.group_id + c * $groups) * 20 / ($panel_groups + 1) AS version, '2026-01-01'::timestamptz + (s.group_id + c * $groups) * interval '10 days' / $panel_groups AS at
 	FROM generate_series(0::bigint, $(((panel_groups - 1) / groups))) c CROSS JOIN LATERAL (SELECT * FROM steps WHERE group_id + c * $groups <= $panel_groups OFFSET 0) s;
-	ALTER TABLE kept ADD PRIMARY KEY (step_id); CREATE INDEX ON kept (group_id, rollout_id, step_no);
+	ALTER TABLE kept ADD PRIMARY KEY (step_id), ALTER group_id SET NOT NULL, ALTER rollout_id SET NOT NULL; CREATE INDEX ON kept (group_id, rollout_id, step_no);
 	SET client_min_messages = warning;
 	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"tool\": \"tool\", \"ok\": \"ok\", \"category\": \"tool\", \"policy_version\": \"version\", \"started_at\": \"at\"}', views => '{all}')" >/dev/null
 query 'VACUUM ANALYZE kept' >/dev/null
