@@ -24,14 +24,17 @@ CREATE TYPE stepadv_internal.given AS (
 COMMENT ON TYPE stepadv_internal.given IS 'part of attach: its arguments, checked';
 
 CREATE FUNCTION stepadv_internal.group_items(g stepadv_internal.given) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format('s.%I AS %I', c.name, CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards',
-			'truncated', 'rollout_policy_step', 'coarse_state', 'logp')
-			OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
-			THEN 'base_' ELSE '' END || c.name), ', ' ORDER BY c.i)
-	FROM unnest((g).group_by) WITH ORDINALITY c(name, i)
+BEGIN
+	RETURN (
+		SELECT string_agg(format('s.%I AS %I', c.name, CASE WHEN c.name IN ('raw_rollout_id', 'action_signature',
+				'rewards', 'truncated', 'rollout_policy_step', 'coarse_state', 'logp')
+				OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
+				THEN 'base_' ELSE '' END || c.name), ', ' ORDER BY c.i)
+		FROM unnest((g).group_by) WITH ORDINALITY c(name, i));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.group_items(stepadv_internal.given) IS
 'part of attach: the group''s columns in the select list of an adapter: by their own names, unless a role''s is the '

@@ -96,8 +96,7 @@ BEGIN
 	-- To ask the methods is to try them: not where no option has the word.
 	IF strpos((a).options::text, '"history"') = 0 OR NOT EXISTS (
 		SELECT FROM stepadv_internal.made_methods(a, ARRAY(SELECT k FROM stepadv_internal.methods_of(a) k)) m
-		WHERE stepadv_internal.takes_history(m.function)
-			AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) THEN
+		WHERE m.takes_history AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) THEN
 		RETURN;
 	ELSIF NOT stepadv_internal.by_group((a).rows, (a).n_group_columns) THEN
 		RAISE WARNING 'no index of % begins with the columns of the group', stepadv_internal.relation_name((a).source)

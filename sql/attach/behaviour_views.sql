@@ -22,7 +22,8 @@ AS $$
 	FROM stepadv_internal.group_columns((a).shown, (a).n_group_columns) k(keys)
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text,
 		'{rollout_id,step_no,step_id,n_prompt_tokens,n_response_tokens,n_new_tokens,extends_previous,differs_at,
-			segment_no}'::text[], '{}'::jsonb, '{}'::text[], '{task_id,run_id,policy_version,policy_step}'::text[]) b
+			segment_no}'::text[], '{}'::jsonb, '{}'::text[],
+		'{task_id,run_id,policy_version,policy_step}'::text[], '{}'::jsonb) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _lineage';

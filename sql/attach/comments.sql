@@ -216,23 +216,33 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('credit_check', 'n_groups', 'groups with rollouts left out'),
 	('credit_check', 'p_value', 'probability that the best of all rows scores so by chance');
 
+-- src/attach/comments.c
+CREATE FUNCTION stepadv_internal.comment_on_columns(relation regclass, comments text[]) RETURNS void
+LANGUAGE c STRICT
+AS 'MODULE_PATHNAME', 'stepadv_comment_on_columns';
+COMMENT ON FUNCTION stepadv_internal.comment_on_columns(regclass, text[]) IS
+'comments on columns of a table or view, by their numbers; NULL: stays as it is; for its owner, as COMMENT';
+
 -- All at once, where there is none yet: comments of users stay.
 CREATE FUNCTION stepadv_internal.comment_columns(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	comments CONSTANT text := (
+BEGIN
+	PERFORM stepadv_internal.comment_on_columns(c.view, array_agg(left(c.comment, 300) ORDER BY c.attnum))
+	FROM (
 		-- Of the user's own columns that adapters show as they are.
 		WITH shown AS MATERIALIZED (
-			SELECT k.relation, k.number, left(coalesce(col_description(c.relation, c.column_number),
-				format('column %I of %s', c.column_name, stepadv_internal.relation_name(c.relation))), 300) AS comment
+			SELECT k.relation, k.number, coalesce(d.description,
+				format('column %I of %s', c.column_name, stepadv_internal.relation_name(c.relation))) AS comment
 			FROM (VALUES ((a).shown), ((a).shown_rollouts)) s(adapter)
 			CROSS JOIN LATERAL stepadv_internal.view_columns(s.adapter) c
+			LEFT JOIN pg_description d ON d.objoid = c.relation AND d.classoid = 'pg_class'::regclass
+				AND d.objsubid = c.column_number
 			-- Some views read these by the adapter, some from below it.
 			CROSS JOIN LATERAL (VALUES (s.adapter, c.number), (c.relation, c.column_number)) k(relation, number)
 			WHERE c.plain AND c.name NOT LIKE 'stepadv\_%'),
-		those AS (
+		those AS MATERIALIZED (
 			SELECT k.kind, k.view FROM unnest((a).view_kinds, (a).views) k(kind, view)
 			UNION ALL
 			SELECT 'rows', k.view FROM unnest(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts,
@@ -245,33 +255,26 @@ DECLARE
 			UNION ALL
 			SELECT v.view, t.attnum, v.view, t.attnum FROM those v JOIN pg_attribute t ON t.attrelid = v.view
 				WHERE v.kind = 'rows')
-		SELECT string_agg(format('COMMENT ON COLUMN %s.%I IS %L', stepadv_internal.relation_name(c.view), c.name,
-			c.comment), '; ')
-		FROM (
-			-- Of the group's column, of the user's that it shows as it is, or what it means.
-			SELECT v.view, t.attname AS name,
-				CASE WHEN p.relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts,
-					(a).began) AND p.number <= (a).n_group_columns
-					THEN 'of the group''s key: rollouts that agree in it are compared with each other'
-				ELSE coalesce(CASE WHEN v.kind = 'rows' OR t.attname <> 'rollout_id' THEN s.comment END,
-					CASE WHEN t.attname LIKE 'stepadv\_%'
-						THEN format('what was given as %s, in the type that stepadv reads',
-						CASE t.attname WHEN 'stepadv_no' THEN 'step_no' WHEN 'stepadv_step' THEN 'step_id'
-							WHEN 'stepadv_rollout' THEN 'rollout_id' ELSE substr(t.attname, 9) END) END,
-					(SELECT m.meaning FROM stepadv_internal.column_meanings m
-					WHERE m.name = t.attname AND m.kind IN (v.kind, '') ORDER BY m.kind DESC LIMIT 1),
-					CASE WHEN t.attname = ANY ((a).view_kinds)
-						THEN format('advantage of the step by %s; NULL where it has none',
-							t.attname) END) END AS comment
-			FROM those v JOIN pg_attribute t ON t.attrelid = v.view AND t.attnum > 0 AND col_description(v.view,
-				t.attnum) IS NULL
-			LEFT JOIN shows p ON p.view = v.view AND p.at = t.attnum
-			LEFT JOIN shown s ON s.relation = p.relation AND s.number = p.number) c
-		WHERE c.comment IS NOT NULL);
-BEGIN
-	IF comments IS NOT NULL THEN
-		EXECUTE comments;
-	END IF;
+		-- Of the group's column, of the user's that it shows as it is, or what it means.
+		SELECT v.view, t.attnum, CASE WHEN d.description IS NOT NULL THEN NULL
+			WHEN p.relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts, (a).began)
+				AND p.number <= (a).n_group_columns
+				THEN 'of the group''s key: rollouts that agree in it are compared with each other'
+			ELSE coalesce(CASE WHEN v.kind = 'rows' OR t.attname <> 'rollout_id' THEN s.comment END,
+				CASE WHEN t.attname LIKE 'stepadv\_%'
+					THEN format('what was given as %s, in the type that stepadv reads',
+					CASE t.attname WHEN 'stepadv_no' THEN 'step_no' WHEN 'stepadv_step' THEN 'step_id'
+						WHEN 'stepadv_rollout' THEN 'rollout_id' ELSE substr(t.attname, 9) END) END,
+				m.meaning, n.meaning,
+				CASE WHEN t.attname = ANY ((a).view_kinds)
+					THEN format('advantage of the step by %s; NULL where it has none', t.attname) END) END AS comment
+		FROM those v JOIN pg_attribute t ON t.attrelid = v.view AND t.attnum > 0
+		LEFT JOIN pg_description d ON d.objoid = v.view AND d.classoid = 'pg_class'::regclass AND d.objsubid = t.attnum
+		LEFT JOIN stepadv_internal.column_meanings m ON m.name = t.attname AND m.kind = v.kind
+		LEFT JOIN stepadv_internal.column_meanings n ON n.name = t.attname AND n.kind = ''
+		LEFT JOIN shows p ON p.view = v.view AND p.at = t.attnum
+		LEFT JOIN shown s ON s.relation = p.relation AND s.number = p.number) c
+	GROUP BY c.view;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.comment_columns(stepadv_internal.attached) IS

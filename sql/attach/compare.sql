@@ -193,7 +193,7 @@ BEGIN
 	END IF;
 	beside := stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,success}' || ARRAY(SELECT m
 		FROM unnest(source.methods) WITH ORDINALITY m(m, i) WHERE m <> ALL (later) ORDER BY i), '{}'::jsonb,
-		'{}'::text[], '{task_id,run_id,policy_version,policy_step,staleness}'::text[]);
+		'{}'::text[], '{task_id,run_id,policy_version,policy_step,staleness}'::text[], '{}'::jsonb);
 	FOR i IN cardinality(later) - n_new + 1 .. cardinality(later) LOOP
 		names := names || stepadv_internal.free_name(names, later[i], 'method_'::text);
 	END LOOP;
@@ -309,7 +309,7 @@ BEGIN
 	beside := stepadv_internal.beside(a, 'group'::text, run.names
 		|| '{method_a,method_b,success,quadrant,n_steps,share}'::text[],
 		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions,
-			run.of_group) r(name, expression, of_group) WHERE r.of_group), '{}'::text[], '{}'::text[]);
+			run.of_group) r(name, expression, of_group) WHERE r.of_group), '{}'::text[], '{}'::text[], '{}'::jsonb);
 	SELECT string_agg(format('%s * stepadv_internal.sign_digit(f.%I, %L::float8)', power(4::numeric, m.i - 1)::bigint
 		|| '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
@@ -365,7 +365,8 @@ BEGIN
 	beside := stepadv_internal.beside(a, 'step'::text, run.names
 		||
 			'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,
-				opposite_sign}'::text[], coalesce(run.expressions, '{}'), coalesce(run.aliases, '{}'), '{}'::text[]);
+				opposite_sign}'::text[], coalesce(run.expressions, '{}'), coalesce(run.aliases, '{}'), '{}'::text[],
+		'{}'::jsonb);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
 			SELECT c.rollout_id, c.step_no, c.step_id, c.success, p.method_a, p.method_b,

@@ -10,7 +10,7 @@ AS $$
 	SELECT stepadv_internal.arguments(question_arguments.function, question_arguments.otherwise
 		|| stepadv_internal.method_options(
 			ROW(question_arguments.suffix, question_arguments.function, '{}'::text[], '{}'::text[], NULL::text,
-				''::text, true, '{}'::text[], p.names, NULL::jsonb)::stepadv_internal.known_method,
+				''::text, true, '{}'::text[], p.names, NULL::jsonb, false)::stepadv_internal.known_method,
 			coalesce((a).options, '{}'::jsonb) - question_arguments.suffix)
 		|| coalesce((SELECT jsonb_object_agg(e.key, e.value)
 			FROM jsonb_each(stepadv_internal.view_options(a, question_arguments.suffix)) e
@@ -97,7 +97,7 @@ BEGIN
 	beside := stepadv_internal.beside(a, 'edge'::text,
 		'{state,n_visits,n_rollouts,n_actions,entropy,best_q,worst_q,gap,gap_error,n_best_visits,n_worst_visits,step_id,
 			best_step_id,worst_step_id}'::text[] || others.actions,
-		others.made, '{}'::text[], '{}'::text[]);
+		others.made, '{}'::text[], '{}'::text[], '{}'::jsonb);
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL stepadv.decision_points(g.%I%s) a%s%s', beside.items,
 		stepadv_internal.fold(a, '{reward,state,action}'::text[]),
 		stepadv_internal.value_name(a), settings, beside.joins, others.joins);
@@ -126,7 +126,7 @@ BEGIN
 		CASE s.alias WHEN 'drop' THEN 'value_drop' END)) c(i, name)
 	WHERE c.name IS NOT NULL AND (c.i <> 3 OR c.name = ANY (others.actions));
 	beside := stepadv_internal.beside(a, 'rollout'::text, results, others.made, '{}'::text[],
-		'{task_id,run_id,policy_version,policy_step}'::text[]);
+		'{task_id,run_id,policy_version,policy_step}'::text[], '{}'::jsonb);
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL stepadv.failure_points(g.%I%s) a%s%s', beside.items,
 		stepadv_internal.fold(a, '{reward,state,action,next_state,cost,truncated}'::text[]),
 			stepadv_internal.value_name(a), settings, beside.joins, others.joins);

@@ -38,7 +38,8 @@ BEGIN
 		names := names || stepadv_internal.free_name(results || names, d.name, 'base_'::text);
 		items := items || jsonb_build_object(names[cardinality(names)], 'a.d' || d.i);
 	END LOOP;
-	beside := stepadv_internal.beside(a, 'group'::text, names || results, items, '{}'::text[], '{}'::text[]);
+	beside := stepadv_internal.beside(a, 'group'::text, names || results, items, '{}'::text[], '{}'::text[],
+		'{}'::jsonb);
 	RETURN format('SELECT %1$s FROM (SELECT %2$s, %3$s, %4$s FROM %5$s%6$s) a CROSS JOIN LATERAL (SELECT %7$s) g(%8$s)',
 		beside.items, k_list, (stepadv_internal.division_items(a, 'd'::text, '{}'::text[])).plain,
 		CASE WHEN reader IS NULL THEN 'r.c' ELSE 'r.*' END, stepadv_internal.digests(a, made, asked, NULL::text),

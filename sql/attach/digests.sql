@@ -7,7 +7,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT ARRAY(SELECT m FROM unnest(made) m
-		WHERE '{step_no,advantage}' <@ m.results AND NOT (stepadv_internal.takes_history(m.function)
+		WHERE '{step_no,advantage}' <@ m.results AND NOT (m.takes_history
 			AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL)
 		ORDER BY m.number)
 $$;

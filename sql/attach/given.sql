@@ -265,7 +265,7 @@ BEGIN
 	PERFORM stepadv_internal.view_options(a, v.suffix) FROM stepadv_internal.combined_views v
 		WHERE (a).options ? v.suffix;
 	-- Arguments of the others are checked where they are called.
-	PERFORM stepadv_internal.arguments(m.function, CASE WHEN stepadv_internal.takes_history(m.function)
+	PERFORM stepadv_internal.arguments(m.function, CASE WHEN m.takes_history
 		THEN ((a).options -> m.method) - 'history'::text ELSE (a).options -> m.method END)
 	FROM unnest(methods) m
 	WHERE m.instance IS NULL AND jsonb_typeof((a).options -> m.method) = 'object'

@@ -18,20 +18,6 @@ AS $$ SELECT stepadv_internal.history_agg(of_policy_step.rollouts, NULL::bigint,
 COMMENT ON FUNCTION stepadv_internal.of_policy_step(stepadv.rollout_group, bigint) IS
 'the group, with all rollouts of this policy step; NULL: as it has them; NULL of no group';
 
-CREATE FUNCTION stepadv_internal.takes_history(function regprocedure) RETURNS boolean
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT EXISTS (SELECT FROM pg_proc p CROSS JOIN LATERAL generate_series(2, p.pronargs) i(i)
-			WHERE p.oid = takes_history.function AND p.pronamespace = 'stepadv'::regnamespace
-				AND p.proargnames[i.i] = 'history' AND p.proargtypes[i.i - 1] = 'stepadv.rollout_group'::regtype));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.takes_history(regprocedure) IS
-'part of attach: whether a method of stepadv''s learns from a history, which is a group';
-
 -- How many policy steps back the history goes: infinity for all, NULL for none.
 CREATE FUNCTION stepadv_internal.history_reach(method text, settings jsonb) RETURNS float8
 LANGUAGE plpgsql IMMUTABLE
@@ -162,7 +148,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	reach CONSTANT float8 := CASE WHEN stepadv_internal.takes_history((m).function)
+	reach CONSTANT float8 := CASE WHEN (m).takes_history
 		THEN stepadv_internal.history_reach((m).method, settings) END;
 	folded text;
 	run text;

@@ -28,7 +28,8 @@ BEGIN
 	)
 	SELECT t.name, (b.known).function, (b.known).requires || CASE WHEN t.value ? 'rewards' THEN '{rewards}'
 		ELSE '{}' END::text[] || CASE WHEN t.value ->> 'unit' <> 'step' THEN '{turn}' ELSE '{}' END::text[],
-		(b.known).uses, NULL, (b.known).description, (b.known).ours, (b.known).results, (b.known).parameters, t.value
+		(b.known).uses, NULL, (b.known).description, (b.known).ours, (b.known).results, (b.known).parameters, t.value,
+		(b.known).takes_history
 	FROM told t CROSS JOIN LATERAL (
 		SELECT c.* FROM believed c
 		WHERE CASE WHEN t.method LIKE '%.%' THEN format('%s.%s', c.schema, (c.known).method) = t.method
@@ -47,10 +48,10 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT m.method, m.function, m.requires, m.uses, m.options_of, m.description, m.ours, m.results,
-		m.parameters, m.instance
+		m.parameters, m.instance, m.takes_history
 	FROM (
 		SELECT 1 AS part, k.* FROM stepadv_internal.methods_for((a).owner, (a).methods) WITH ORDINALITY k(method,
-			function, requires, uses, options_of, description, ours, results, parameters, instance, i)
+			function, requires, uses, options_of, description, ours, results, parameters, instance, takes_history, i)
 		WHERE k.method NOT IN (SELECT n.method FROM stepadv_internal.instances((a).owner, (a).options) n)
 		UNION ALL
 		SELECT 2, n.* FROM stepadv_internal.instances((a).owner, (a).options) WITH ORDINALITY n

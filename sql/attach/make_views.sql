@@ -192,6 +192,7 @@ AS $$
 DECLARE
 	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a, known) m
 		WHERE m.method = ANY (kinds) ORDER BY m.number);
+	joined jsonb := '{}';
 	v record;
 BEGIN
 	FOR v IN
@@ -205,12 +206,12 @@ BEGIN
 		IF v.number > 0 THEN
 			kind := (v.m).method;
 			-- In a subquery: of a function's columns below a join the server asks one by one whether they exist yet.
-			query := (SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT * FROM %s) a%s', b.items,
-				stepadv_internal.fold(a, (v.m).reads), (v.m).call, b.joins)
+			SELECT b.joined, format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT * FROM %s) a%s', b.items,
+				stepadv_internal.fold(a, (v.m).reads), (v.m).call, b.joins) INTO joined, query
 				FROM stepadv_internal.beside(a, (v.m).kind, (v.m).results, '{}'::jsonb, '{}'::text[],
 					CASE WHEN (v.m).method IN ('groups', 'rollouts')
 					THEN '{task_id,run_id,policy_version,policy_step,staleness}'
-					WHEN '{step_no,advantage}' <@ (v.m).results THEN '{staleness}' ELSE '{}' END::text[]) b);
+					WHEN '{step_no,advantage}' <@ (v.m).results THEN '{staleness}' ELSE '{}' END::text[], joined) b;
 			-- The call, and what a row of it is.
 			description := (SELECT regexp_replace(format('%I.%I(%s): %s', n.nspname, p.proname, CASE WHEN (v.m).ours
 					THEN substr((v.m).arguments, 3) ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', '

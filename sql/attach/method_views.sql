@@ -46,9 +46,10 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 -- kind: what a row is: step, edge (with an example step), rollout, group,
 -- value (the group itself), or row (a step of the adapter, with no group folded).
 -- made: a column of the results -> its expression, where it is none of a's;
--- aliases: of b, r and o those that these expressions read; roles: of the run, shown last.
+-- aliases: of b, r and o those that these expressions read; roles: of the run, shown last;
+-- joined: joins of views before this one, by kind and aliases: most views have the same.
 CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb,
-	aliases text[], roles text[], OUT items text, OUT joins text)
+	aliases text[], roles text[], INOUT joined jsonb, OUT items text, OUT joins text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -68,6 +69,7 @@ DECLARE
 	name text;
 	shown record;
 	run record;
+	key text;
 BEGIN
 	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
 		names := names || stepadv_internal.free_name(names, name, 'base_'::text);
@@ -112,10 +114,15 @@ BEGIN
 	END IF;
 	run := stepadv_internal.run_items(a, kind, names, roles);
 	items := array_to_string(list || run.items, ', ');
-	joins := stepadv_internal.shown_joins(a, kind, aliases || run.aliases) || run.joins;
+	aliases := ARRAY(SELECT DISTINCT n FROM unnest(aliases || run.aliases) n ORDER BY n);
+	key := array_to_string(kind || aliases, ' ');
+	IF NOT joined ? key THEN
+		joined := joined || jsonb_build_object(key, stepadv_internal.shown_joins(a, kind, aliases));
+	END IF;
+	joins := (joined ->> key) || run.joins;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[], text[]) IS
+COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[], text[], jsonb) IS
 'part of attach: the select list of a view, what is shown beside a function''s results and of the run included, and '
 'the joins that bring it';
 
@@ -127,7 +134,8 @@ CREATE TYPE stepadv_internal.made_method AS (
 	-- Beside others: "called(argument" and rest.
 	called text, rest text,
 	reads text[], needs_value boolean, results text[], kind text, description text,
-	argument text			-- a group without a critic's values has no rows beside others
+	argument text,			-- a group without a critic's values has no rows beside others
+	takes_history boolean
 );
 COMMENT ON TYPE stepadv_internal.made_method IS
 'part of attach: a method that an attachment''s columns allow, and how it is called there';
@@ -140,9 +148,11 @@ COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
 
 CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached, known stepadv_internal.known_method[])
 	RETURNS SETOF stepadv_internal.made_method
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+	RETURN QUERY
 	SELECT k.i::integer, (k.m).method, (k.m).function, (k.m).ours, s.settings, c.arguments,
 		format('%I.%I(%s%s%s)', n.nspname, p.proname, h.argument_with, c.arguments, h.history),
 		format('%I.%I', n.nspname, p.proname), format('%s%s)', c.arguments, h.history), r.reads,
@@ -156,13 +166,12 @@ AS $$
 			SELECT CASE WHEN r.reach = 'Infinity' THEN ', with the history of all earlier policy steps'
 				ELSE format(', with the history of %s policy steps', r.reach) END
 			FROM stepadv_internal.history_reach((k.m).method, s.settings) r(reach)
-			WHERE t.takes_history AND r.reach IS NOT NULL), ''), b.argument
+			WHERE (k.m).takes_history AND r.reach IS NOT NULL), ''), b.argument, (k.m).takes_history
 	FROM (SELECT made_methods.known[i] AS m, i FROM generate_subscripts(made_methods.known, 1) i) k
 	JOIN pg_proc p ON p.oid = (k.m).function JOIN pg_namespace n ON n.oid = p.pronamespace
 	-- OFFSET 0: what costs, and tries the method, is done once, however often it is used.
 	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(k.m, coalesce((a).options, '{}')) AS settings OFFSET 0) s
-	CROSS JOIN LATERAL (SELECT stepadv_internal.takes_history((k.m).function) AS takes_history) t
-	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments((k.m).function, CASE WHEN t.takes_history
+	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments((k.m).function, CASE WHEN (k.m).takes_history
 		THEN s.settings - 'history' ELSE s.settings END) AS arguments OFFSET 0) c
 	CROSS JOIN LATERAL stepadv_internal.instance_group(a, (k.m).instance) g
 	-- The action determines what is masked: it distinguishes steps from observations.
@@ -175,7 +184,8 @@ AS $$
 	CROSS JOIN LATERAL (SELECT format(CASE WHEN 'value' = ANY ((k.m).requires) THEN 'stepadv_internal.with_values(%s)'
 		ELSE '%s' END, h.argument_with) AS argument) b
 	WHERE (k.m).requires <@ stepadv_internal.available_roles(a)
-	ORDER BY k.i
+	ORDER BY k.i;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.made_methods(stepadv_internal.attached, stepadv_internal.known_method[]) IS
 'part of attach: those of methods_of that an attachment''s columns allow, in their order, with the call of each';
@@ -189,7 +199,7 @@ AS $$
 		'{state,action,next_state,value,turn_reward,cost,turn,rewards,truncated,coarse_state,logp}'::text[]
 		|| ARRAY(SELECT 'policy_step'::text FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads) LIMIT 1)))
 	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[],
-		'{}'::text[]) b
+		'{}'::text[], '{}'::jsonb) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
@@ -217,7 +227,7 @@ AS $$
 	FROM (SELECT stepadv_internal.column_type((a).shown, 'stepadv_logp_ref'::text) IS NOT NULL AS given) r
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'row'::text,
 		'{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[] || CASE WHEN r.given
-		THEN '{kl_to_reference}'::text[] END, '{}'::jsonb, '{}'::text[], '{}'::text[]) b
+		THEN '{kl_to_reference}'::text[] END, '{}'::jsonb, '{}'::text[], '{}'::text[], '{}'::jsonb) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _ratios; NULL without log-probabilities';

@@ -63,7 +63,8 @@ CREATE TYPE stepadv_internal.known_method AS (
 	ours boolean,			-- one of the extension's
 	results text[],			-- columns that it returns
 	parameters text[],		-- what can be said to it, by name
-	instance jsonb			-- its parameters under a name of its own; NULL: it is the method itself
+	instance jsonb,			-- its parameters under a name of its own; NULL: it is the method itself
+	takes_history boolean	-- one of stepadv's that learns from a history, which is a group
 );
 COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
 
@@ -107,7 +108,9 @@ BEGIN
 			stepadv_internal.relation_name(known_methods.methods)) INTO written;
 		RETURN QUERY
 			SELECT m.method, p.oid::regprocedure, coalesce(m.requires, '{}'), coalesce(m.uses, '{}'), m.options_of,
-				coalesce(m.description, ''), ours, r.names, coalesce(p.proargnames[2:p.pronargs], '{}'), NULL::jsonb
+				coalesce(m.description, ''), ours, r.names, coalesce(p.proargnames[2:p.pronargs], '{}'), NULL::jsonb,
+				p.pronamespace = 'stepadv'::regnamespace AND 'history' = ANY (p.proargnames[2:p.pronargs])
+					AND 'stepadv.rollout_group'::regtype = ANY ((p.proargtypes::oid[])[1:])
 			FROM unnest(written) m
 			-- By an index first: its name, as that text has it, with or without schema and quotes.
 			CROSS JOIN LATERAL substring(m.function
@@ -136,9 +139,11 @@ COMMENT ON FUNCTION stepadv_internal.known_methods(regclass) IS
 -- not even looked at.
 CREATE FUNCTION stepadv_internal.believed_methods(owner oid, named text[], OUT schema name, OUT believed integer,
 	OUT number bigint, OUT known stepadv_internal.known_method) RETURNS SETOF record
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+	RETURN QUERY
 	SELECT c.nspname, c.believed, k.i, k.k
 	FROM (
 		SELECT t.oid, n.nspname, b.believed,
@@ -152,7 +157,8 @@ AS $$
 	) c
 	CROSS JOIN LATERAL (SELECT k, row_number() OVER () AS i FROM stepadv_internal.known_methods(CASE WHEN c.is_read
 		THEN c.oid::regclass END) k) k
-	WHERE c.believed < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (believed_methods.named)
+	WHERE c.believed < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (believed_methods.named);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.believed_methods(oid, text[]) IS
 'the methods that may get into views of a role: in which schema''s table each is, how far it is trusted (1: the '

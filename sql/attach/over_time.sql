@@ -217,7 +217,7 @@ AS $query$
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id}'
 		|| d.names || '{method,advantage}'
 			|| CASE WHEN n.expression IS NOT NULL THEN '{staleness}' ELSE '{}' END::text[],
-		jsonb_strip_nulls(jsonb_build_object('staleness', n.expression)), '{}'::text[], '{}'::text[]) b
+		jsonb_strip_nulls(jsonb_build_object('staleness', n.expression)), '{}'::text[], '{}'::text[], '{}'::jsonb) b
 	WHERE m.methods IS NOT NULL
 $query$;
 COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS

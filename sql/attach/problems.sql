@@ -152,30 +152,33 @@ COMMENT ON FUNCTION stepadv_internal.problem_kinds() IS
 -- What is there to look at: columns of the adapters, and what else a kind may need.
 CREATE FUNCTION stepadv_internal.problem_needs(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT stepadv_internal.available_roles(a)
-		|| ARRAY(SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).shown
-			AND c.attnum > (a).n_group_columns AND c.attname LIKE 'stepadv\_%')
-		|| ARRAY(SELECT n.name FROM (VALUES
-			('by_turn', (a).unit IN ('turn', 'turn_set') OR EXISTS (SELECT FROM unnest(made) m
-				WHERE 'turn' = ANY (m.reads))),
-			('by_policy_step', EXISTS (SELECT FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads))),
-			-- At an observation no value is needed, unless a setting requires it.
-			('masked', stepadv_internal.column_type((a).rows, 'action'::text) IS NOT NULL
-				AND (SELECT bool_and(coalesce((m.settings ->> 'masked')::boolean, false)) FROM unnest(made) m
-				WHERE m.needs_value)),
-			('bigint_step_no', EXISTS (SELECT FROM stepadv_internal.view_columns((a).rows) c
-				JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
-				WHERE c.name = 'step_no' AND stepadv_internal.base_type(t.atttypid) = 'bigint'::regtype)),
-			('text_rollout_id', EXISTS (SELECT FROM pg_type t
-				WHERE t.oid = stepadv_internal.base_type(stepadv_internal.column_type((a).rows,
-				'raw_rollout_id'::text)) AND t.typcategory = 'S')),
-			('nullable_group', EXISTS (SELECT FROM stepadv_internal.view_columns((a).shown) c
-				LEFT JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
-				WHERE c.number <= (a).n_group_columns AND NOT coalesce(t.attnotnull, false)))) n(name, is_so)
-					WHERE n.is_so)
+BEGIN
+	RETURN (
+		SELECT stepadv_internal.available_roles(a)
+			|| ARRAY(SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).shown
+				AND c.attnum > (a).n_group_columns AND c.attname LIKE 'stepadv\_%')
+			|| ARRAY(SELECT n.name FROM (VALUES
+				('by_turn', (a).unit IN ('turn', 'turn_set') OR EXISTS (SELECT FROM unnest(made) m
+					WHERE 'turn' = ANY (m.reads))),
+				('by_policy_step', EXISTS (SELECT FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads))),
+				-- At an observation no value is needed, unless a setting requires it.
+				('masked', stepadv_internal.column_type((a).rows, 'action'::text) IS NOT NULL
+					AND (SELECT bool_and(coalesce((m.settings ->> 'masked')::boolean, false)) FROM unnest(made) m
+					WHERE m.needs_value)),
+				('bigint_step_no', EXISTS (SELECT FROM stepadv_internal.view_columns((a).rows) c
+					JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
+					WHERE c.name = 'step_no' AND stepadv_internal.base_type(t.atttypid) = 'bigint'::regtype)),
+				('text_rollout_id', EXISTS (SELECT FROM pg_type t
+					WHERE t.oid = stepadv_internal.base_type(stepadv_internal.column_type((a).rows,
+					'raw_rollout_id'::text)) AND t.typcategory = 'S')),
+				('nullable_group', EXISTS (SELECT FROM stepadv_internal.view_columns((a).shown) c
+					LEFT JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
+					WHERE c.number <= (a).n_group_columns AND NOT coalesce(t.attnotnull, false)))) n(name, is_so)
+						WHERE n.is_so));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_needs(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: what kinds of problems may need and an attachment has';

@@ -72,7 +72,7 @@ BEGIN
 		'{rollout_id,step_no,step_id,contribution,grounded,fused_reward,return,advantage}'::text[],
 		jsonb_build_object('contribution', format('nullif(%s, ''NaN''::float8)', shown.contribution), 'grounded',
 			shown.grounded, 'fused_reward', format('nullif(%s, ''NaN''::float8)', shown.fused)), '{b}'::text[],
-		'{staleness}'::text[]);
+		'{staleness}'::text[], '{}'::jsonb);
 	RETURN format($view$
 		SELECT %1$s FROM (
 			SELECT %2$s, stepadv_internal.forgiving_rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint,

@@ -135,21 +135,24 @@ COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS
 -- The row of a step is found again by an integer key that an index vouches for,
 -- or else by rollout and number, which rollout_agg has made sure are unique.
 CREATE FUNCTION stepadv_internal.step_is_key(shown regclass, number integer) RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH key AS (
-		SELECT c.relation, c.column_number, c.name = 'stepadv_step' AS is_step
-			FROM stepadv_internal.view_columns(step_is_key.shown) c
-		WHERE c.plain AND (c.number <= step_is_key.number OR c.name = 'stepadv_step')
-	)
-	SELECT EXISTS (
-		SELECT FROM pg_index i
-		WHERE i.indrelid = (SELECT k.relation FROM key k WHERE k.is_step) AND i.indisunique AND i.indimmediate
-			AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
-			AND (i.indkey::smallint[])[0:i.indnkeyatts - 1] <@ ARRAY(SELECT k.column_number::smallint FROM key k)
-			AND EXISTS (SELECT FROM key k WHERE k.is_step
-				AND k.column_number = ANY ((i.indkey::smallint[])[0:i.indnkeyatts - 1])))
+BEGIN
+	RETURN (
+		WITH key AS (
+			SELECT c.relation, c.column_number, c.name = 'stepadv_step' AS is_step
+				FROM stepadv_internal.view_columns(step_is_key.shown) c
+			WHERE c.plain AND (c.number <= step_is_key.number OR c.name = 'stepadv_step')
+		)
+		SELECT EXISTS (
+			SELECT FROM pg_index i
+			WHERE i.indrelid = (SELECT k.relation FROM key k WHERE k.is_step) AND i.indisunique AND i.indimmediate
+				AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
+				AND (i.indkey::smallint[])[0:i.indnkeyatts - 1] <@ ARRAY(SELECT k.column_number::smallint FROM key k)
+				AND EXISTS (SELECT FROM key k WHERE k.is_step
+					AND k.column_number = ANY ((i.indkey::smallint[])[0:i.indnkeyatts - 1]))));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS
 'whether an index vouches for the step''s key in what an adapter of steps reads';
@@ -319,17 +322,20 @@ COMMENT ON FUNCTION stepadv_internal.fold_rows(stepadv_internal.attached, text[]
 
 -- The same of all rows, or as it is kept: a value that is kept has every role that any function reads.
 CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[]) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN (a).folded IS NULL THEN stepadv_internal.fold_rows(a, reads, NULL::text, NULL::text,
-			NULL::text[], NULL::text[])
-		ELSE format('(SELECT %s, c.rollouts AS %s FROM %s c WHERE %s) g',
-			(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
-			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns),
-				stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY k(kept, name, i)),
-			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded),
-			stepadv_internal.kept_condition((a).fresh)) END
+BEGIN
+	RETURN (
+		SELECT CASE WHEN (a).folded IS NULL THEN stepadv_internal.fold_rows(a, reads, NULL::text, NULL::text,
+				NULL::text[], NULL::text[])
+			ELSE format('(SELECT %s, c.rollouts AS %s FROM %s c WHERE %s) g',
+				(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
+				FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns),
+					stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY k(kept, name, i)),
+				stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded),
+				stepadv_internal.kept_condition((a).fresh)) END);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that '

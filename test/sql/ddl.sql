@@ -68,7 +68,7 @@ ALTER TABLE guarded DISABLE ROW LEVEL SECURITY;
 SELECT count(*) AS problems FROM stepadv.check_maintained('guarded');
 SET ROLE regress_stepadv_guest;
 TABLE readable;
-INSERT INTO guarded_folded SELECT * FROM guarded_folded;
+INSERT INTO guarded_folded DEFAULT VALUES;
 DELETE FROM guarded_folded;
 RESET ROLE;
 SELECT stepadv.detach('guarded') > 5 AS detached, stepadv.detach('guarded_source') > 5 AS detached;
