@@ -142,7 +142,8 @@ faster() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" -v x="$1" -
 verdict()
 {
 	awk -v value="$1" -v op="$2" -v limit="$3" 'BEGIN {
-		met = op == "<=" ? value <= limit : value >= limit
+		# What is no number meets nothing.
+		met = value ~ /^-?[.]?[0-9]/ && (op == "<=" ? value <= limit : value >= limit)
 		printf "(goal: %s %s, %s)", op == "<=" ? "at most" : "at least", limit, met ? "met" : "MISSED" }'
 }
 
