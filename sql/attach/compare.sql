@@ -65,6 +65,24 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.chosen_methods(stepadv_internal.attached, stepadv_internal.made_method[], text) IS
 'part of attach: the methods with an advantage per step that a view''s option "methods" names, or all; error on others';
 
+-- src/attach/matrix_agg.c
+CREATE FUNCTION stepadv_internal.matrix_agg_trans(internal, VARIADIC numbers "any") RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_matrix_agg_trans';
+COMMENT ON FUNCTION stepadv_internal.matrix_agg_trans(internal, "any") IS 'part of matrix_agg: one row more';
+
+CREATE FUNCTION stepadv_internal.matrix_agg_final(internal) RETURNS float8[]
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_matrix_agg_final';
+COMMENT ON FUNCTION stepadv_internal.matrix_agg_final(internal) IS 'part of matrix_agg: the array';
+
+CREATE AGGREGATE stepadv_internal.matrix_agg(VARIADIC numbers "any") (
+	SFUNC = stepadv_internal.matrix_agg_trans, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = stepadv_internal.matrix_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv_internal.matrix_agg("any") IS
+'an array with a row per row and a column per argument (double precision), in the order of the rows; NULL over none';
+
 -- The relation f: of each step of a group an advantage per method, under its name, and what a call beside them gives;
 -- and the relation m: the advantages as one array, a row per step and a column per method.
 --
@@ -81,7 +99,7 @@ CREATE FUNCTION stepadv_internal.method_rows(methods stepadv_internal.made_metho
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT r.rows, format('(SELECT array_agg(ARRAY[%s]::float8[]) AS advantages FROM %s) m',
+	SELECT r.rows, format('(SELECT stepadv_internal.matrix_agg(%s) AS advantages FROM %s) m',
 		stepadv_internal.list(r.names, 'f.%1$I'::text, ', '::text), r.rows)
 	FROM (SELECT array_agg(m.method ORDER BY m.number) AS names,
 			format(CASE WHEN bool_and(m.ours) THEN '%s' ELSE '(SELECT %2$s FROM %3$s CROSS JOIN LATERAL %1$s) f' END,

@@ -16,54 +16,45 @@ COMMENT ON FUNCTION stepadv_internal.methods_by_group(stepadv_internal.made_meth
 
 -- ---- What tables say of rollouts and calls
 
-CREATE FUNCTION stepadv_internal.call_labels_join(a stepadv_internal.attached) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
-	known_by CONSTANT text := CASE WHEN stepadv_internal.step_is_key((a).shown, (a).n_group_columns)
-		THEN 'b.stepadv_step::bigint, 0'
-		ELSE 'b.stepadv_rollout::bigint, ' || stepadv_internal.shown_number(a, 'b'::text) END;
-	category CONSTANT text := stepadv_internal.call_category(a, 'b'::text);
-BEGIN
-	RETURN format(' LEFT JOIN (SELECT %1$s, stepadv_internal.labelled_calls(%2$s, %3$s, %4$s, %5$s) AS calls FROM '
-		'%6$s b'
-			' WHERE %7$s AND b.stepadv_no IS NOT NULL GROUP BY %1$s) l ON %8$s',
-		stepadv_internal.list(keys, 'b.%1$I'::text, ', '::text), known_by, category,
-		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_ok'::text) IS NOT NULL THEN 'b.stepadv_ok'
-			ELSE 'NULL::boolean' END,
-		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL
-			THEN 'b.stepadv_grounded'
-			ELSE 'NULL::boolean' END,
-		stepadv_internal.relation_name((a).shown),
-		stepadv_internal.list(keys, 'b.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
-		stepadv_internal.same_group('l'::text, (a).shown, 'g'::text, (a).rows, (a).n_group_columns));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.call_labels_join(stepadv_internal.attached) IS
-'part of attach: the join that brings l.calls, the categories of the calls of g';
-
--- What is measured of rollouts: names, the joins that bring what the group itself does not tell, and these.
-CREATE FUNCTION stepadv_internal.digest_measures(a stepadv_internal.attached, OUT measures text[], OUT joins text,
-	OUT ids text, OUT numbers text)
+-- What is measured of rollouts: names, and these; the joins that bring it, where the group itself does not tell, and
+-- the categories of calls, as l.calls, where they are asked for.
+CREATE FUNCTION stepadv_internal.digest_joins(a stepadv_internal.attached, has_measures boolean, has_calls boolean,
+	OUT measures text[], OUT joins text, OUT ids text, OUT numbers text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	roles CONSTANT text[] := stepadv_internal.available_roles(a);
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
 	tokens text;
 	took regclass;
 	pair integer;
+	call_join CONSTANT text := CASE WHEN has_calls THEN format(' LEFT JOIN (SELECT %1$s, '
+		'stepadv_internal.labelled_calls(%2$s, %3$s, %4$s, %5$s) AS calls FROM %6$s b WHERE %7$s AND b.stepadv_no IS '
+		'NOT NULL GROUP BY %1$s) l ON %8$s',
+		stepadv_internal.list(keys, 'b.%1$I'::text, ', '::text),
+		CASE WHEN stepadv_internal.step_is_key((a).shown, (a).n_group_columns) THEN 'b.stepadv_step::bigint, 0'
+			ELSE 'b.stepadv_rollout::bigint, ' || stepadv_internal.shown_number(a, 'b'::text) END,
+		stepadv_internal.call_category(a, 'b'::text),
+		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_ok'::text) IS NOT NULL THEN 'b.stepadv_ok'
+			ELSE 'NULL::boolean' END,
+		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL
+			THEN 'b.stepadv_grounded' ELSE 'NULL::boolean' END,
+		stepadv_internal.relation_name((a).shown),
+		stepadv_internal.list(keys, 'b.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
+		stepadv_internal.same_group('l'::text, (a).shown, 'g'::text, (a).rows, (a).n_group_columns)) ELSE '' END;
 BEGIN
+	measures := '{}';
+	joins := call_join;
+	IF NOT has_measures THEN
+		RETURN;
+	END IF;
 	-- By rollout the tokens of its responses, which are known where those of all its steps are.
 	IF stepadv_internal.column_type((a).shown, 'stepadv_response_token_ids'::text) IS NOT NULL THEN
 		tokens := format('(SELECT %1$s, s.stepadv_rollout, CASE WHEN count(s.stepadv_response_token_ids) = count(*)'
 				' THEN sum(pg_catalog.cardinality(s.stepadv_response_token_ids))::float8 END AS n_tokens FROM %2$s s '
 					'WHERE s.stepadv_no IS NOT NULL GROUP BY %1$s, s.stepadv_rollout)',
-			stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 's.%1$I'::text,
-				', '::text),
-			stepadv_internal.relation_name((a).shown));
+			stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name((a).shown));
 	END IF;
 	-- How long a rollout took, where its start and end are given together.
 	SELECT nullif(min(c.view::oid)::regclass, (a).rows) INTO took FROM unnest('{started_at,ended_at}'::text[]) r(role)
@@ -90,15 +81,15 @@ BEGIN
 			'CASE WHEN pg_catalog.isfinite(x.stepadv_started_at) AND pg_catalog.isfinite(x.stepadv_ended_at)'
 			' THEN extract(epoch FROM x.stepadv_ended_at OPERATOR(pg_catalog.-) x.stepadv_started_at)::float8 END',
 			2 * pair)) m(i, alias, view, relation, number, place)
-		WHERE m.relation IS NOT NULL), '');
+		WHERE m.relation IS NOT NULL), '') || call_join;
 	ids := concat_ws(' || ', CASE WHEN tokens IS NOT NULL THEN 't.ids' END, CASE WHEN took IS NOT NULL
 		THEN 'd.ids' END);
 	numbers := replace(ids, '.ids', '.numbers');
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.digest_measures(stepadv_internal.attached) IS
-'part of attach: what is measured of rollouts, the joins that bring it, and the rollouts and numbers of g that they '
-	'bring';
+COMMENT ON FUNCTION stepadv_internal.digest_joins(stepadv_internal.attached, boolean, boolean) IS
+'part of attach: what is measured of rollouts, the joins that bring it and the categories of calls, and the rollouts '
+	'and numbers of g that they bring';
 
 -- ---- Digests
 
@@ -127,11 +118,7 @@ BEGIN
 	IF NOT (width > 0 AND width < 'Infinity') THEN
 		RAISE EXCEPTION 'width must be a finite number above 0, not %', width USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	IF 'measures' = ANY (parts) THEN
-		measures := stepadv_internal.digest_measures(a);
-	ELSE
-		SELECT '{}'::text[] AS measures, '' AS joins, '' AS ids, '' AS numbers INTO measures;
-	END IF;
+	measures := stepadv_internal.digest_joins(a, 'measures' = ANY (parts), has_calls);
 	reads := ARRAY(SELECT DISTINCT r FROM unnest(own) o CROSS JOIN LATERAL unnest(o.reads) r) || ARRAY(
 		SELECT r FROM (SELECT stepadv_internal.available_roles(a)) k(known),
 			(VALUES ('{state,truncated,rewards}'::text[], 'counts' = ANY (parts)),
@@ -152,14 +139,13 @@ BEGIN
 			stepadv_internal.threshold(a, 'quadrants'::text, 0::float8), stepadv_internal.threshold(a,
 				'disagreements'::text, 1e-9::float8)) END,
 		CASE WHEN has_horizons THEN format('horizon_width => %L::float8', width) END);
-	RETURN format('SELECT %s%s, stepadv.group_digest(%s) AS digest FROM %s%s%s%s',
+	RETURN format('SELECT %s%s, stepadv.group_digest(%s) AS digest FROM %s%s%s',
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
 			', '::text),
 		(SELECT ', ' || string_agg(format('%s AS %I', d.of_g, d.name), ', ' ORDER BY d.i)
 			FROM stepadv_internal.divisions(a) d WHERE NOT d.stands), arguments,
 		stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(reads) r)), advantages,
-			measures.joins,
-		CASE WHEN has_calls THEN stepadv_internal.call_labels_join(a) END);
+			measures.joins);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.digest_query(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS

@@ -79,32 +79,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.create_kept(stepadv_internal.attached, regclass, text, text, text) IS
 'part of maintain: a table, empty, for what a query gives of the groups that a view folds';
 
--- An error if a name is taken, or too long.
-CREATE FUNCTION stepadv_internal.refuse_names(schema text, prefix text) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
-	item text;
-BEGIN
-	IF octet_length(refuse_names.prefix || '_maintain_truncate') > max_length THEN
-		RAISE EXCEPTION 'the name of trigger "%" is longer than % bytes', refuse_names.prefix || '_maintain_truncate',
-			max_length USING ERRCODE = 'name_too_long', HINT = 'Attach with a shorter prefix.';
-	END IF;
-	SELECT c.relname INTO item
-	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_digests,_made_digests,_digests,_seen}'::text[]) s
-	JOIN pg_class c ON c.relname = refuse_names.prefix || s
-	JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = refuse_names.schema LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION 'relation "%" already exists in schema "%"', item, refuse_names.schema
-			USING ERRCODE = 'duplicate_table', HINT = 'Rename it, or attach with another prefix.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.refuse_names(text, text) IS
-'part of maintain: error if a name of what is to be made is taken';
-
 -- Empty, and nothing fills it yet.
 CREATE FUNCTION stepadv_internal.make_kept(attachment regclass, mode text, watermark text, overlap interval)
 	RETURNS void
@@ -128,7 +102,19 @@ BEGIN
 			USING ERRCODE = 'undefined_object',
 				HINT = format('Make it first: SELECT * FROM stepadv.add_views(%L, ''{values}'').', (a).source);
 	END IF;
-	PERFORM stepadv_internal.refuse_names(schema, (a).prefix);
+	IF octet_length((a).prefix || '_maintain_truncate') > current_setting('max_identifier_length')::integer THEN
+		RAISE EXCEPTION 'the name of trigger "%" is longer than % bytes', (a).prefix || '_maintain_truncate',
+			current_setting('max_identifier_length')
+			USING ERRCODE = 'name_too_long', HINT = 'Attach with a shorter prefix.';
+	END IF;
+	SELECT c.relname INTO list
+	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_digests,_made_digests,_digests,_seen}'::text[]) s
+	JOIN pg_class c ON c.relname = (a).prefix || s
+	JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = schema LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'relation "%" already exists in schema "%"', list, schema
+			USING ERRCODE = 'duplicate_table', HINT = 'Rename it, or attach with another prefix.';
+	END IF;
 	PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).rows], make_kept.watermark IS NULL);
 	fresh := stepadv_internal.create_view(schema, (a).prefix || '_fresh',
 		rtrim(pg_get_viewdef((a).views[array_position((a).view_kinds, 'values')]), '; '),

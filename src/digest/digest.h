@@ -183,6 +183,13 @@ digest_n_pairs(const Digest *digest)
 	return digest->n_methods > MOST_SIGNED_METHODS ? 0 : digest->n_methods * (digest->n_methods - 1) / 2;
 }
 
+/* Which pair two methods are, the first before the second: pairs are in order of the first, then of the second. */
+static inline int
+pair_of_methods(const Digest *digest, int first, int second)
+{
+	return first * (2 * digest->n_methods - first - 1) / 2 + second - first - 1;
+}
+
 /* digest.c */
 extern void digest_init(Digest *digest, MemoryContext context, int parts);
 extern void digest_set_names(Digest *digest, const char *names, uint64 length, int sqlerrcode);

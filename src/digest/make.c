@@ -21,6 +21,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
@@ -236,11 +237,15 @@ count_next(counts_hash **counts, MemoryContext context, Run *run, int64 number)
 	run->n++;
 }
 
+/* Sums are kept in registers while they grow, and equal advantages, as of a rollout, have one bin. */
 static void
 add_method(Making *making, const Matrix *advantages, int method)
 {
-	AdvantageTotals *totals = &making->digest.advantages[method];
+	AdvantageTotals totals = making->digest.advantages[method];
+	counts_hash *bins = totals.bins;
 	const double *advantage = advantages->numbers + method;
+	double		before = NAN;
+	int64		bin = 0;
 	Run			run = {0};
 
 	for (uint32 i = 0; i < making->calls.n_steps; i++, advantage += advantages->width)
@@ -248,41 +253,85 @@ add_method(Making *making, const Matrix *advantages, int method)
 		CHECK_ONCE_IN_A_WHILE(i);
 		if (isnan(*advantage))
 			continue;
-		add_to_advantages(totals, *advantage);
+		add_to_advantages(&totals, *advantage);
 		if (fabs(*advantage) > LEAST_SQUARED)
-			sum_add(&totals->square_sum, *advantage * *advantage);
-		totals->least = Min(totals->least, *advantage);
-		totals->greatest = Max(totals->greatest, *advantage);
-		count_next(&totals->bins, making->digest.context, &run, bin_of_advantage(*advantage));
+			sum_add(&totals.square_sum, *advantage * *advantage);
+		totals.least = Min(totals.least, *advantage);
+		totals.greatest = Max(totals.greatest, *advantage);
+		if (*advantage != before)
+			bin = bin_of_advantage(*advantage);
+		before = *advantage;
+		count_next(&bins, making->digest.context, &run, bin);
 	}
-	end_run(&totals->bins, making->digest.context, &run);
+	end_run(&bins, making->digest.context, &run);
+	totals.bins = bins;
+	making->digest.advantages[method] = totals;
 }
 
-static int
+/* Without a branch: NaN is neither above nor below. */
+static inline int
 digit(double advantage, double threshold)
 {
-	if (isnan(advantage))
-		return 3;
-	return fabs(advantage) <= threshold ? 1 : advantage > 0 ? 2 : 0;
+	return 1 + (advantage > threshold) - (advantage < -threshold) + 2 * (isnan(advantage) != 0);
 }
 
-/* A step of two methods, one of each sign: only these disagree.  signs: bits of methods, below 0 and above. */
-static void
-add_disagreements(Digest *digest, const double *advantage, const double *scale, const uint32 *signs)
+/* Methods of a step by the sign of its advantage, as bits. */
+typedef struct Signs
 {
-	int			pair = 0;
+	uint32		below;
+	uint32		above;
+} Signs;
 
-	for (int a = 0; a < digest->n_methods; a++)
+/* The lowest bit's number, and take it away. */
+static inline int
+next_method(uint32 *methods)
+{
+	int			method = pg_rightmost_one_pos32(*methods);
+
+	*methods &= *methods - 1;
+	return method;
+}
+
+/* A step of two methods, one of each sign: only these disagree. */
+static void
+add_disagreements(Digest *digest, const double *advantage, const double *scale, Signs signs)
+{
+	double		scaled[MOST_SIGNED_METHODS];
+
+	for (uint32 rest = signs.below | signs.above; rest != 0;)
 	{
-		uint32		others = (signs[0] >> a & 1) != 0 ? signs[1] : (signs[1] >> a & 1) != 0 ? signs[0] : 0;
+		int			m = next_method(&rest);
 
-		for (int b = a + 1; others >> b != 0; b++)
-		{
-			if ((others >> b & 1) != 0)
-				digest->apart[pair + b - a - 1] = Max(digest->apart[pair + b - a - 1], fabs(advantage[a] / scale[a] - advantage[b] / scale[b]));
-		}
-		pair += digest->n_methods - 1 - a;
+		scaled[m] = advantage[m] / scale[m];
 	}
+	for (uint32 ones = signs.below; ones != 0;)
+	{
+		int			one = next_method(&ones);
+
+		for (uint32 others = signs.above; others != 0;)
+		{
+			int			other = next_method(&others);
+			double	   *apart = &digest->apart[pair_of_methods(digest, Min(one, other), Max(one, other))];
+
+			*apart = Max(*apart, fabs(scaled[one] - scaled[other]));
+		}
+	}
+}
+
+/* The root mean square of each method's advantages; as bits those whose is above a threshold. */
+static uint32
+find_scales(const Digest *digest, double threshold, double *scale)
+{
+	uint32		above = 0;
+
+	for (int m = 0; m < digest->n_methods; m++)
+	{
+		const AdvantageTotals *totals = &digest->advantages[m];
+
+		scale[m] = totals->n > 0 ? sqrt(sum_value(&totals->square_sum) / totals->n) : 0;
+		above |= (uint32) (scale[m] > threshold) << m;
+	}
+	return above;
 }
 
 static void
@@ -291,31 +340,29 @@ add_signs(Making *making, const Matrix *advantages, double sign_threshold, doubl
 	Digest	   *digest = &making->digest;
 	const double *advantage = advantages->numbers;
 	double		scale[MOST_SIGNED_METHODS];
+	uint32		comparable;
 	Run			run = {0};
 
 	if (digest_n_pairs(digest) == 0)
 		return;
-	for (int m = 0; m < digest->n_methods; m++)
-	{
-		const AdvantageTotals *totals = &digest->advantages[m];
-
-		scale[m] = totals->n > 0 ? sqrt(sum_value(&totals->square_sum) / totals->n) : 0;
-	}
+	comparable = find_scales(digest, difference_threshold, scale);
 	for (uint32 r = 0; r < making->calls.n_rollouts; r++)
 	{
 		for (uint32 i = making->calls.first_step[r]; i < making->calls.first_step[r + 1]; i++, advantage += digest->n_methods)
 		{
 			int64		pattern = 0;
-			uint32		signs[2] = {0, 0};
+			Signs		signs = {0, 0};
 
 			for (int m = digest->n_methods - 1; m >= 0; m--)
 			{
 				pattern = pattern * 4 + digit(advantage[m], sign_threshold);
-				if (scale[m] > difference_threshold && advantage[m] != 0 && !isnan(advantage[m]))
-					signs[advantage[m] > 0] |= UINT32_C(1) << m;
+				signs.below |= (uint32) (advantage[m] < 0) << m;
+				signs.above |= (uint32) (advantage[m] > 0) << m;
 			}
 			count_next(&digest->signs, digest->context, &run, pattern * 4 + making->outcome[r]);
-			if (signs[0] != 0 && signs[1] != 0)
+			signs.below &= comparable;
+			signs.above &= comparable;
+			if (signs.below != 0 && signs.above != 0)
 				add_disagreements(digest, advantage, scale, signs);
 		}
 		CHECK_FOR_INTERRUPTS();

@@ -163,4 +163,14 @@ SELECT calls FROM groups WHERE g = 1;
 -- Numbers out of range say so where they are read, and only there.
 SELECT (stepadv.digest_counts(d)).n_steps FROM (SELECT stepadv.group_digest(rollouts, '{a}', (SELECT array_agg(ARRAY[1.7e308]) FROM stepadv.grpo(rollouts))) AS d FROM groups WHERE g = 1) x;
 SELECT a.* FROM (SELECT stepadv.group_digest(rollouts, '{a}', (SELECT array_agg(ARRAY[1.7e308]) FROM stepadv.grpo(rollouts))) AS d FROM groups WHERE g = 1) x, stepadv.digest_advantages(d) a;
+-- An array with a row per row, beside array_agg of arrays: of none, of many, with all and with no NULLs.
+SELECT count(*) AS n, count(m.m) AS n_arrays, count(*) FILTER (WHERE m.m IS DISTINCT FROM m.a OR m.one IS DISTINCT FROM m.a_one) AS n_wrong
+FROM generate_series(0, 300, 3) n CROSS JOIN generate_series(0, 2) share
+CROSS JOIN LATERAL (
+	SELECT stepadv_internal.matrix_agg(x.a, x.b, x.c ORDER BY x.i DESC) AS m, array_agg(ARRAY[x.a, x.b, x.c] ORDER BY x.i DESC) AS a,
+		stepadv_internal.matrix_agg(x.b) AS one, array_agg(ARRAY[x.b]) AS a_one
+	FROM (SELECT i, CASE WHEN share > 0 THEN i / 7.0::float8 END AS a, CASE WHEN share > 1 OR share = 1 AND i % 3 = 0 THEN 'NaN'::float8 END AS b, nullif(i % 5, share)::float8 AS c
+		FROM generate_series(1, n) i) x) m;
+SELECT stepadv_internal.matrix_agg(1.5::float8, 1);
+SELECT stepadv_internal.matrix_agg(VARIADIC ARRAY[1.5::float8]);
 DROP TABLE kept_digests;
