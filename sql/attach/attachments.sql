@@ -84,7 +84,7 @@ COMMENT ON COLUMN stepadv.attachment.folded_from IS
 
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
-	attachment regclass, owner oid, source regclass,
+	attachment regclass, owner oid, source regclass, schema text,
 	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, began regclass,
 	n_group_columns integer, states text, options jsonb, methods text[], views regclass[], view_kinds text[],
 	kept text, fresh regclass, folded regclass, changed regclass,

@@ -213,6 +213,13 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('advantage_by_group', 'method', 'method; those with a history are excluded, as they depend on other groups'),
 	('advantage_histogram', 'method', 'method; those with a history are excluded, as they depend on other groups'),
 	('behaviour_advantage', 'method', 'method; those with a history are excluded, as they depend on other groups'),
+	('ready', 'status', 'ready, or why the group is not'),
+	('ready', 'n_uses', 'how often the group was consumed'),
+	('ready', 'claim', 'the call of claim_groups that took the group last'),
+	('ready', 'claimed_by', 'who called it'),
+	('ready', 'claimed_until', 'when the lease expires; NULL: the group is not claimed'),
+	('ready', 'consumed_at', 'when it was consumed last'),
+	('ready', 'consumed_step', 'policy step of the update that it was last trained on in'),
 	('credit_check', 'n_groups', 'groups with rollouts left out'),
 	('credit_check', 'p_value', 'probability that the best of all rows scores so by chance');
 
@@ -257,8 +264,8 @@ BEGIN
 				WHERE v.kind = 'rows')
 		-- Of the group's column, of the user's that it shows as it is, or what it means.
 		SELECT v.view, t.attnum, CASE WHEN d.description IS NOT NULL THEN NULL
-			WHEN p.relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts, (a).began)
-				AND p.number <= (a).n_group_columns
+			WHEN CASE WHEN v.kind = 'ready' THEN t.attnum WHEN p.relation IN ((a).rows, (a).stated, (a).folded,
+				(a).shown, (a).shown_rollouts, (a).began) THEN p.number END <= (a).n_group_columns
 				THEN 'of the group''s key: rollouts that agree in it are compared with each other'
 			ELSE coalesce(CASE WHEN v.kind = 'rows' OR t.attname <> 'rollout_id' THEN s.comment END,
 				CASE WHEN t.attname LIKE 'stepadv\_%'

@@ -46,59 +46,47 @@ COMMENT ON FUNCTION stepadv_internal.hidden_p(stepadv.rollout_group[], text[]) I
 'part of _credit_check: state_check of each task, by 16 to 64 of its groups: the least p, corrected for the tasks; '
 'NULL where no task has so many';
 
--- So many groups, by their hash.  On shards they are those up to the last hash of the sample, which is
--- asked for first: a sample itself would come here, group by group.  So states are not checked there.
+-- So many groups, by a hash of what they are called.  States are checked where the values of all are in one place.
 CREATE FUNCTION stepadv_internal.credit_check_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
-	SELECT format($view$
-		SELECT n.method, c.n_groups, c.n_steps, c.coverage, c.score, c.error, c.by_chance, c.p_value,
-			c.n_groups_needed, c.is_best,
-			stepadv_internal.credit_finding(c.n_groups, min(c.p_value) OVER (), min(c.n_groups_needed) OVER (),
-				c.is_best, n.method, CASE WHEN n.trusts_state THEN s.hidden_p END) AS finding
-		FROM (SELECT array_agg(x.sums ORDER BY x.hash) AS sums, %9$s AS hidden_p
-			FROM (SELECT %1$s AS sums, %2$s AS hash%10$s
-				FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s) x) s
-		CROSS JOIN LATERAL stepadv.credit_check(s.sums) c
-		JOIN unnest(%7$L::text[], %8$L::boolean[], %11$L::integer[])
-			WITH ORDINALITY n(method, trusts_state, candidate, i) USING (candidate)
-		ORDER BY n.i$view$,
-		m.sums, h.hash, CASE WHEN distributed THEN f.fold
-			ELSE format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', f.fold, h.hash,
-				o.max_groups) END,
-		CASE WHEN by_task THEN stepadv_internal.run_joins(a, 'group'::text, ARRAY[r.alias]) ELSE '' END
-			|| m.joins, m.any_sums,
-		CASE WHEN distributed THEN format(' AND %1$s <= (SELECT max(d.hash) FROM (SELECT %1$s AS hash FROM %2$s ORDER '
-			'BY 1 LIMIT %3$s) d)', h.hash, f.fold, o.max_groups) END,
-		n.names, n.trust_state,
-		CASE WHEN by_task THEN 'stepadv_internal.hidden_p(array_agg(x.rollouts ORDER BY x.hash), array_agg(x.task '
-			'ORDER BY x.hash))' ELSE 'NULL::float8' END,
-		CASE WHEN by_task THEN format(', g.%s AS rollouts, ROW(%s)::text AS task', stepadv_internal.value_name(a),
-			coalesce(r.expression, array_to_string(t.expressions, ', '))) END, n.candidates)
-	FROM stepadv_internal.credit_options(a) o
-	CROSS JOIN LATERAL (
-		SELECT EXISTS (SELECT FROM stepadv_internal.distributed_tables(ARRAY[(a).rows])) AS distributed) d
-	CROSS JOIN stepadv_internal.task_columns(a) t
-	LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true
+DECLARE
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
+	chosen CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT c
+		FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c);
+	o CONSTANT record := stepadv_internal.credit_options(a);
+	hash CONSTANT text := format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
+		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text));
+	sample record;
+	named record;
+	estimates record;
+	task record;
+	by_task boolean;
+BEGIN
+	IF chosen = '{}' THEN
+		RETURN NULL;
+	END IF;
+	sample := stepadv_internal.sample_groups(a, stepadv_internal.fold(a, '{state,action}'::text[] || ARRAY(
+		SELECT DISTINCT r FROM unnest(chosen) c CROSS JOIN LATERAL unnest(c.reads) r WHERE r IS NOT NULL ORDER BY r)),
+		hash, o.max_groups);
 	-- Where a group is all of a task that is known, it is unknown whether its state hides something.
-	CROSS JOIN LATERAL (SELECT NOT distributed AND (r.view IS NOT NULL OR t.names <>
-		stepadv_internal.group_columns((a).rows, (a).n_group_columns))) b(by_task)
-	-- By what groups are drawn: a hash of what they are called.
-	CROSS JOIN LATERAL format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
-			', '::text)) h(hash)
+	SELECT t.names, coalesce(r.expression, array_to_string(t.expressions, ', ')) AS expression, r.alias, r.view
+	INTO task
+	FROM stepadv_internal.task_columns(a) t
+	LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true;
+	by_task := sample.is_whole AND (task.view IS NOT NULL OR task.names <> keys);
 	-- The methods, and of those that are called with the same, in the order of these, which candidate each is.
-	CROSS JOIN (SELECT array_agg(c.method ORDER BY c.number) AS names,
-		array_agg(c.candidate ORDER BY c.number) AS candidates, array_agg(c.function IN (SELECT p.oid FROM pg_proc p
-			WHERE p.pronamespace = 'stepadv'::regnamespace AND p.proname IN ('batch_td', 'graphgpo'))
-			ORDER BY c.number) AS trust_state
-		FROM (SELECT c.*, row_number() OVER (ORDER BY c.argument COLLATE "C", c.number) AS candidate
-			FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c) c) n
+	SELECT array_agg(c.method ORDER BY c.number) AS names, array_agg(c.candidate ORDER BY c.number) AS candidates,
+		array_agg(c.function IN (SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace
+			AND p.proname IN ('batch_td', 'graphgpo')) ORDER BY c.number) AS trust_state
+	INTO named
+	FROM (SELECT c.*, row_number() OVER (ORDER BY c.argument COLLATE "C", c.number) AS candidate
+		FROM unnest(chosen) c) c;
 	-- Their estimates for a group g, as sums: shuffled so often, and each time without each of its rollouts.  Citus
 	-- cannot write down a join of two functions: which rollouts are left out is a column.
-	CROSS JOIN LATERAL (SELECT string_agg(format($join$
+	SELECT string_agg(format($join$
 		CROSS JOIN LATERAL (
 			SELECT stepadv_internal.credit_agg(ARRAY[%1$s], %2$s, %4$s, 1, l.shuffle, l.left_out, m.advantages) AS sums
 			FROM (SELECT z.shuffle, z.left_out, stepadv.without_rollout(z.shuffled, z.left_out) AS rollouts
@@ -112,13 +100,31 @@ AS $query$
 		-- Methods without a group here, as it lacks a critic's values, count nothing.
 		string_agg(format('coalesce(m%s.sums, array_fill(0::float8, ARRAY[%s, %s]))', m.i, cardinality(m.methods),
 			5 + 3 * o.shuffles), ' || ' ORDER BY m.i) AS sums
-		FROM (SELECT c.argument, array_agg(c ORDER BY c.number) AS methods,
-				row_number() OVER (ORDER BY c.argument COLLATE "C") AS i
-			FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c GROUP BY c.argument) m) m
-	CROSS JOIN LATERAL stepadv_internal.fold(a, '{state,action}'::text[] || ARRAY(SELECT DISTINCT r
-		FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c CROSS JOIN LATERAL unnest(c.reads) r
-		WHERE r IS NOT NULL ORDER BY r)) f(fold)
-	WHERE n.names IS NOT NULL
+	INTO estimates
+	FROM (SELECT c.argument, array_agg(c ORDER BY c.number) AS methods,
+			row_number() OVER (ORDER BY c.argument COLLATE "C") AS i
+		FROM unnest(chosen) c GROUP BY c.argument) m;
+	RETURN format($view$
+		SELECT n.method, c.n_groups, c.n_steps, c.coverage, c.score, c.error, c.by_chance, c.p_value,
+			c.n_groups_needed, c.is_best,
+			stepadv_internal.credit_finding(c.n_groups, min(c.p_value) OVER (), min(c.n_groups_needed) OVER (),
+				c.is_best, n.method, CASE WHEN n.trusts_state THEN s.hidden_p END) AS finding
+		FROM (SELECT array_agg(x.sums ORDER BY x.hash) AS sums, %9$s AS hidden_p
+			FROM (SELECT %1$s AS sums, %2$s AS hash%10$s
+				FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s) x) s
+		CROSS JOIN LATERAL stepadv.credit_check(s.sums) c
+		JOIN unnest(%7$L::text[], %8$L::boolean[], %11$L::integer[])
+			WITH ORDINALITY n(method, trusts_state, candidate, i) USING (candidate)
+		ORDER BY n.i$view$,
+		estimates.sums, hash, sample.groups,
+		CASE WHEN by_task THEN stepadv_internal.run_joins(a, 'group'::text, ARRAY[task.alias]) ELSE ''
+			END || estimates.joins,
+		estimates.any_sums, ' AND ' || sample.condition, named.names, named.trust_state,
+		CASE WHEN by_task THEN 'stepadv_internal.hidden_p(array_agg(x.rollouts ORDER BY x.hash), array_agg(x.task '
+			'ORDER BY x.hash))' ELSE 'NULL::float8' END,
+		CASE WHEN by_task THEN format(', g.%s AS rollouts, ROW(%s)::text AS task', stepadv_internal.value_name(a),
+			task.expression) END, named.candidates);
+END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _credit_check';

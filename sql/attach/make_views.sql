@@ -313,8 +313,6 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	a stepadv_internal.attached := stepadv_internal.known(attachment);
-	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.oid = make_views.attachment);
 	known CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
 	wanted CONSTANT text[] := CASE WHEN asked IS NULL THEN '{}' ELSE stepadv_internal.asked_views(a, known, asked) END;
 	kinds text[] := coalesce((a).view_kinds, '{}');
@@ -342,7 +340,7 @@ BEGIN
 		ELSIF views[i] IS NULL THEN
 			i := coalesce(i, cardinality(kinds) + 1);
 			description := v.description;
-			view_name := stepadv_internal.create_view(schema, (a).prefix || '_' || v.kind, v.query,
+			view_name := stepadv_internal.create_view((a).schema, (a).prefix || '_' || v.kind, v.query,
 				format('%s of %s', v.description, stepadv_internal.relation_name((a).source)));
 			views[i] := view_name;
 			kinds[i] := v.kind;

@@ -69,20 +69,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.same_rollout(text, regclass, text, regclass) IS
 'part of attach: the condition that rows of two adapters are of one rollout';
 
--- The same where both call their columns by the same names.
-CREATE FUNCTION stepadv_internal.same_columns(one text, other text, names text[], types_of regclass) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(format('%1$s.%2$I %3$s %4$s.%2$I', same_columns.one, n.name,
-		stepadv_internal.equality_operator(stepadv_internal.column_type(same_columns.types_of, n.name)),
-		same_columns.other), ' AND ' ORDER BY n.i)
-	FROM unnest(same_columns.names) WITH ORDINALITY n(name, i)
-$$;
-COMMENT ON FUNCTION stepadv_internal.same_columns(text, text, text[], regclass) IS
-'the condition that two aliases agree in columns that both call by these names, and whose types are those of the '
-'relation';
-
 CREATE FUNCTION stepadv_internal.free_name(taken text[], name text, prefix text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp

@@ -190,6 +190,44 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_shard(regclass) IS
 'part of keep_groups: error for a table that Citus distributes, and for a shard of one';
 
+-- Who takes a group of a pool locks its row, which shards have not together.
+CREATE FUNCTION stepadv_internal.refuse_distributed(a stepadv_internal.attached, what text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF EXISTS (SELECT FROM stepadv_internal.distributed_tables(ARRAY[(a).rows])) THEN
+		RAISE EXCEPTION 'cannot make % of %: it is a distributed table', what,
+			stepadv_internal.relation_name((a).source) USING ERRCODE = 'feature_not_supported',
+				HINT = 'Copy what trainers are to take to a table of this node, and attach that.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.refuse_distributed(stepadv_internal.attached, text) IS
+'part of create_pool: error over tables that Citus distributes';
+
+-- On shards they are those up to the last hash of the sample, which is asked for first: a sample itself would come
+-- here, group by group.
+CREATE FUNCTION stepadv_internal.sample_groups(a stepadv_internal.attached, fold text, hash text, max_groups integer,
+	OUT groups text, OUT condition text, OUT is_whole boolean)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	is_whole := NOT EXISTS (SELECT FROM stepadv_internal.distributed_tables(ARRAY[(a).rows]));
+	IF is_whole THEN
+		groups := format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', fold, hash, max_groups);
+		RETURN;
+	END IF;
+	groups := fold;
+	condition := format('%1$s <= (SELECT max(d.hash) FROM (SELECT %1$s AS hash FROM %2$s ORDER BY 1 LIMIT %3$s) d)',
+		hash, fold, max_groups);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.sample_groups(stepadv_internal.attached, text, text, integer) IS
+'part of _credit_check: the relation g of so many groups, by a hash, or of all with the condition that leaves these; '
+'is_whole: their values may be compared with each other';
+
 -- ---- create_tables(distribute => true)
 
 CREATE FUNCTION stepadv_internal.check_shards(distribute boolean, shards integer) RETURNS integer

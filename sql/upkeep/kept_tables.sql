@@ -54,8 +54,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	name CONSTANT text := (SELECT format('%I.%I', n.nspname, (a).prefix || suffix)
-		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = (a).attachment);
+	name CONSTANT text := format('%I.%I', (a).schema, (a).prefix || suffix);
 	persistence CONSTANT text := (
 		SELECT string_agg(DISTINCT c.relpersistence::text, '' ORDER BY c.relpersistence::text)
 		FROM stepadv_internal.watched_tables(ARRAY[fresh], 0) w JOIN pg_class c ON c.oid = w.relation
@@ -87,8 +86,6 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
-	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.oid = make_kept.attachment);
 	fresh regclass;
 	keys text[];
 	list text;
@@ -110,13 +107,13 @@ BEGIN
 	SELECT c.relname INTO list
 	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_digests,_made_digests,_digests,_seen}'::text[]) s
 	JOIN pg_class c ON c.relname = (a).prefix || s
-	JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = schema LIMIT 1;
+	JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = (a).schema LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'relation "%" already exists in schema "%"', list, schema
+		RAISE EXCEPTION 'relation "%" already exists in schema "%"', list, (a).schema
 			USING ERRCODE = 'duplicate_table', HINT = 'Rename it, or attach with another prefix.';
 	END IF;
 	PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).rows], make_kept.watermark IS NULL);
-	fresh := stepadv_internal.create_view(schema, (a).prefix || '_fresh',
+	fresh := stepadv_internal.create_view((a).schema, (a).prefix || '_fresh',
 		rtrim(pg_get_viewdef((a).views[array_position((a).view_kinds, 'values')]), '; '),
 		'the groups of ' || (a).source || ', folded when asked');
 	keys := stepadv_internal.group_columns(fresh, (a).n_group_columns);
@@ -168,8 +165,6 @@ AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	by_triggers CONSTANT boolean := (a).watermark IS NULL;
-	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.oid = make_kept_digests.attachment);
 	parts text[] := '{counts,methods,calls,measures,horizons}';
 	methods stepadv_internal.made_method[];
 	names text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
@@ -199,7 +194,7 @@ BEGIN
 	of_rows.folded := NULL;
 	of_groups.fresh := NULL;
 	FOR i IN 1..2 LOOP
-		fresh := stepadv_internal.create_view(schema, (a).prefix || '_fresh_digests',
+		fresh := stepadv_internal.create_view((a).schema, (a).prefix || '_fresh_digests',
 			format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(of_rows, methods, parts), list),
 			format('the digests of the groups of %s, made when asked', (a).source));
 		EXIT WHEN i = 2 OR (stepadv_internal.refusal(a, ARRAY[fresh], by_triggers)).message IS NULL
@@ -207,7 +202,7 @@ BEGIN
 		EXECUTE format('DROP VIEW %s', stepadv_internal.relation_name(fresh));
 		parts := '{counts,methods,horizons}';
 	END LOOP;
-	made := stepadv_internal.create_view(schema, (a).prefix || '_made_digests',
+	made := stepadv_internal.create_view((a).schema, (a).prefix || '_made_digests',
 		format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(of_groups, methods, parts), list),
 		format('the digests of the groups of %s, made of the kept groups', (a).source));
 	digests := stepadv_internal.create_kept(a, fresh, '_digests'::text, format('SELECT f.* FROM %s f', fresh),

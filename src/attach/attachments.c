@@ -39,6 +39,7 @@
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -67,8 +68,8 @@ PG_FUNCTION_INFO_V1(stepadv_attachments);
 /* How long, for all tables together, to try for locks that are not waited for. */
 #define PATIENCE 20				/* milliseconds */
 
-/* Columns of the result before those of the type: attachment, owner, source. */
-#define N_OWN 3
+/* Columns of the result before those of the type: attachment, owner, source, schema. */
+#define N_OWN 4
 
 typedef struct Reader
 {
@@ -393,6 +394,7 @@ give_attachment(Reader *reader, Oid table, Oid type)
 	values[1] = ObjectIdGetDatum(owner);
 	values[2] = ObjectIdGetDatum(source);
 	nulls[2] = !OidIsValid(source);
+	values[3] = PointerGetDatum(cstring_to_text(get_namespace_name(get_rel_namespace(table))));
 	tuplestore_putvalues(reader->rows, reader->result, values, nulls);
 }
 

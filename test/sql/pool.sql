@@ -16,6 +16,7 @@ SELECT policy_version, task_id, rollout_id, n, 'o' || n, 'a' || (n + rollout_id:
 
 SELECT create_pool('rl.steps', max_staleness => 0);
 SELECT policy_version, task_id, n_rollouts, n_judged, n_steps, mean_return, success_rate, staleness, status, n_uses, claim, claimed_by FROM rl.steps_ready ORDER BY 1, 2;
+SELECT attrelid::regclass, attname AS without_comment FROM pg_attribute WHERE attrelid IN ('rl.steps_ready'::regclass, 'rl.steps_pool'::regclass) AND attnum > 0 AND col_description(attrelid, attnum) IS NULL;
 -- Nothing of it is on a path or a name: a search_path that is empty, another name, another schema
 BEGIN;
 ALTER TABLE rl.steps_pool RENAME TO "Pool ""of"" groups";
