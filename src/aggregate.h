@@ -20,7 +20,7 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-/* By which plan/fold/offer_fold.c knows rollout_agg, and that it is the forgiving one. */
+/* Lets plan/fold/offer_fold.c recognize rollout_agg and its lenient form. */
 extern PGDLLEXPORT Datum stepadv_rollout_agg_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_forgiving_rollout_agg_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_rollout_agg_final(PG_FUNCTION_ARGS);

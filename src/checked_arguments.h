@@ -2,7 +2,7 @@
  * checked_arguments.h
  *		What a C function is given, checked.
  *
- * Whatever SQL can reach is called by anybody, with anything of the types declared:
+ * Any user can call what SQL can reach, with any values of the declared types:
  * NULLs where the declaration does not exclude them, arrays of any shape, and states
  * of aggregates that their caller made.  Named parameters are read by parameters.h.
  */

@@ -139,7 +139,7 @@
 #define local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
 #endif
 
-/* Is a column declared NOT NULL?  From 17 on the planner knows, and asks no such column. */
+/* Is a column declared NOT NULL?  From 17 on the planner removes such tests itself. */
 #if PG_VERSION_NUM >= 170000
 #define is_never_null(table, column) false
 #else

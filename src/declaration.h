@@ -36,7 +36,7 @@ declaration_of(FmgrInfo *function)
 	return function->fn_extra ? (Declaration *) function->fn_extra : make_declaration(function);
 }
 
-/* The arguments from `first` on are to be the expected ones, in whatever order. */
+/* The arguments from `first` on must be the expected ones, in any order. */
 extern void match_arguments(FmgrInfo *function, int first, const Expected *expected, int n);
 
 /* So are the result columns. */

@@ -217,7 +217,7 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 /* The estimates of a method for a group, before they are rows. */
 typedef struct Estimates
 {
-	GroupColumns calls;			/* as stored, whatever the unit is */
+	GroupColumns calls;			/* as stored, in any unit */
 	bool		unread;			/* no column is read of a group whose defects are no errors: nothing was computed */
 	EstimateColumn columns[MAX_RESULT_COLUMNS];	/* by call */
 	const bool *unknown;		/* by rollout: has it none?  NULL: each has */
@@ -266,7 +266,7 @@ find_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, Estimates *e
 }
 
 /* ----------
- * To SQL: ids and ranks are those of the calls, whatever the unit is
+ * To SQL: ids and ranks are those of the calls, in any unit
  * ----------
  */
 

@@ -47,7 +47,7 @@ begin_long_work(LongWork *work, const char *done_verb, const char *units, const 
 	strlcpy(work->of, of, sizeof(work->of));
 	work->total_is = total_is;
 	work->total = total;
-	work->start = work->told = GetCurrentTimestamp();
+	work->start = work->reported = GetCurrentTimestamp();
 }
 
 /* "14 s", "3 min" or "1.5 h" */
@@ -64,21 +64,21 @@ duration(double seconds)
 static void
 tell(const LongWork *work, TimestampTz now)
 {
-	StringInfoData told;
+	StringInfoData report;
 
-	initStringInfo(&told);
-	appendStringInfo(&told, "%s %.0f ", work->done_verb, floor(work->done));
+	initStringInfo(&report);
+	appendStringInfo(&report, "%s %.0f ", work->done_verb, floor(work->done));
 	/* An estimate that was too low is left out. */
 	if (work->total >= work->done)
-		appendStringInfo(&told, "of %s%.0f ", work->total_is, work->total);
-	appendStringInfoString(&told, work->units);
+		appendStringInfo(&report, "of %s%.0f ", work->total_is, work->total);
+	appendStringInfoString(&report, work->units);
 	if (work->of[0] != '\0')
-		appendStringInfo(&told, " of %s", work->of);
+		appendStringInfo(&report, " of %s", work->of);
 	if (work->total > work->done)
-		appendStringInfo(&told, ", %s%s left", work->total_is[0] != '\0' ? work->total_is : "about ",
+		appendStringInfo(&report, ", %s%s left", work->total_is[0] != '\0' ? work->total_is : "about ",
 						 duration((now - work->start) / 1e6 / work->done * (work->total - work->done)));
-	ereport(NOTICE, (errmsg_internal("%s", told.data)));
-	pfree(told.data);
+	ereport(NOTICE, (errmsg_internal("%s", report.data)));
+	pfree(report.data);
 }
 
 void
@@ -95,8 +95,8 @@ advance_long_work(LongWork *work, double n, double look_every)
 		return;
 	work->unlooked = 0;
 	now = GetCurrentTimestamp();
-	if (!TimestampDifferenceExceeds(work->told, now, progress_interval))
+	if (!TimestampDifferenceExceeds(work->reported, now, progress_interval))
 		return;
-	work->told = now;
+	work->reported = now;
 	tell(work, now);
 }

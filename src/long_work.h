@@ -12,13 +12,13 @@ typedef struct LongWork
 {
 	char		done_verb[16];	/* "folded" */
 	char		units[32];		/* "groups" */
-	char		of[2 * NAMEDATALEN + 8];	/* what of, as it is to be read; "" where there is nothing to name */
+	char		of[2 * NAMEDATALEN + 8];	/* what of, in words; "" if there is nothing to name */
 	double		done;
 	double		total;			/* 0: not known */
 	const char *total_is;		/* "", "about " or "at most " */
 	double		unlooked;		/* done since the clock was last looked at */
 	TimestampTz start;
-	TimestampTz told;			/* at first when it began */
+	TimestampTz reported;		/* at first when it began */
 } LongWork;
 
 extern void define_long_work_settings(void);

@@ -60,7 +60,7 @@ typedef struct ParameterValue
 
 /*
  * The arguments from `first` on, checked.  They are the parameters, each found by
- * its name and type in whatever order SQL declares them; see declaration.h.
+ * its name and type in any order in which SQL declares them; see declaration.h.
  */
 extern void read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 							int n_parameters, ParameterValue *values);

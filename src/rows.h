@@ -19,7 +19,7 @@ typedef enum ColumnType
 
 typedef struct ResultColumn
 {
-	const char *name;			/* as SQL declares it, in whatever order */
+	const char *name;			/* as SQL declares it, in any order */
 	ColumnType	type;
 	const void *values;
 	const bool *nulls;			/* by row; NULL: none */

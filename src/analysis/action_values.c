@@ -3,7 +3,7 @@
  *		Q and V of a group, by whichever method, for functions that are about states.
  *
  * They are those that batch_td(g) or rtmc(g) gives with the same parameters; a prior that is
- * not said is 0 for batch_td and 2, as in its paper, for rtmc.
+ * not given is 0 for batch_td and 2, as in its paper, for rtmc.
  */
 #include "postgres.h"
 

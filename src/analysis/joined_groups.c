@@ -2,7 +2,7 @@
  * joined_groups.c
  *		The columns of several groups, one after the other.
  *
- * Rollouts of different groups are different ones, whatever their ids; states and
+ * Rollouts of different groups are different ones, even with equal ids; states and
  * actions that are equal are the same in all.
  */
 #include "postgres.h"

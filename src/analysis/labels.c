@@ -165,7 +165,7 @@ compare_labels(const void *a, const void *b)
 	return (one->code > other->code) - (one->code < other->code);
 }
 
-/* The same in whatever order they came: categories by their bytes, each step once. */
+/* The same in any order of input: categories by their bytes, each step once. */
 static Labels
 in_order(const Labels *labels)
 {

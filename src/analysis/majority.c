@@ -8,7 +8,7 @@
  * being drawn with probability p, a draw has the same probability but for a factor
  * that is the same for all with sum k; so these are convolved, and divided by what
  * all draws of k of n have (at least about 1/sqrt(k)): numbers up to 1 throughout,
- * whatever n is.
+ * for every n.
  *
  * For each number v of votes that may win: the draws of s rollouts in which no
  * answer has more than v votes and t have v, with their probability and with the
@@ -83,7 +83,7 @@ add_answer(Draws *draws, const double *of, int64 m, int64 v, double rightness)
 	int64		width = draws->k + 1;
 	int64		most = Min(m, v - 1);
 
-	/* From the last place down, each made of those not made yet. */
+	/* From the last place down, each computed from those before it. */
 	for (int64 t = draws->most_tied; t >= 0; t--)
 	{
 		double	   *p = draws->probability + t * width;

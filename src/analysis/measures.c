@@ -1,6 +1,6 @@
 /*
  * measures.c
- *		How rollouts went about their task, whatever came of it: what they did again, what
+ *		How rollouts worked on their task, regardless of the outcome: what they repeated, what
  *		they cost and how far they began from the goal.
  */
 #include "postgres.h"

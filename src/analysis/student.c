@@ -49,7 +49,7 @@ beta_fraction(double x, double a, double b)
 	return f;
 }
 
-/* I_x(a, b); y is 1 - x, which the caller knows better. */
+/* I_x(a, b); y is 1 - x, which the caller computes more accurately. */
 static double
 incomplete_beta(double x, double y, double a, double b)
 {

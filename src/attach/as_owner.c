@@ -327,7 +327,7 @@ stepadv_as_owner(PG_FUNCTION_ARGS)
 		return call_plainly(fcinfo, inner);
 
 	/*
-	 * What restricts the caller already goes on to do so.  The role, the context
+	 * What restricts the caller already continues to do so.  The role, the context
 	 * and the settings are put back here when all went well; after an error the
 	 * end of the transaction or subtransaction that caught it does that.
 	 */

@@ -8,7 +8,7 @@
  * itself comes from there, or if the conditions that hold for all rows to which
  * the change can matter equate the two.  Columns of outer queries that a LATERAL
  * or correlated subquery mentions are fixed while it runs, so that they are asked
- * about in the same way, and the outer query goes on from there.
+ * about in the same way, and the outer query continues from there.
  *
  * Which conditions hold depends on the joins.  Those of WHERE and of inner joins
  * hold in all rows; those of an outer join only where it found a match, and so do

@@ -234,7 +234,7 @@ is_made_of_the_same(const Row *old, const Row *new, Role role)
 	return is_same(old, new, ACTION) && is_same(old, new, TOOL) && is_same(old, new, ARGS) && is_same(old, new, OK);
 }
 
-/* Whether an identity that the row has was made of a text that is another now. */
+/* Whether an identity of the row was computed from a text that has changed. */
 static bool
 is_stale(const Row *old, const Row *new, Role role)
 {

@@ -20,7 +20,7 @@
 PG_FUNCTION_INFO_V1(stepadv_first_by_trans);
 PG_FUNCTION_INFO_V1(stepadv_first_by_final);
 
-/* What a call site knows of the values' type. */
+/* The values' type, cached for each call site. */
 typedef struct ValueType
 {
 	int16		length;

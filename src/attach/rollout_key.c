@@ -354,7 +354,7 @@ see(const Tie *tie, Seen *before, MemoryContext context)
 
 /*
  * Whether there is the rollout, which is locked FOR KEY SHARE then, as SELECT … FOR KEY SHARE does it
- * (nodeLockRows.c).  By the primary key, whatever the planner would think of a table that has grown since
+ * (nodeLockRows.c).  By the primary key, regardless of the planner's estimate for a table that has grown since
  * a statement was planned.
  */
 static bool

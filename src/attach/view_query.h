@@ -49,7 +49,7 @@ extern CommonTableExpr *with_query(const RangeTblEntry *entry, const Level *leve
 /* What a view is defined as; NULL if there is no such view. */
 extern Query *view_query(Oid view);
 
-/* The text of the same, as it is stored. */
+/* The text of the same, as stored. */
 extern char *view_tree(Oid view);
 
 /*

@@ -57,7 +57,7 @@ write_name(StringInfo bytes, const Category *name)
 	appendBinaryStringInfo(bytes, name->bytes, (int) name->length);
 }
 
-/* A sum as what it is and what rounding took from that, whatever it was added up of. */
+/* A sum and its rounding error, independent of the order of its terms. */
 static inline void
 write_sum(StringInfo bytes, const Sum *sum)
 {

@@ -3,7 +3,7 @@
  *		group_digest: what views of many groups need of one, in little room, and of
  *		many groups together.
  *
- * A digest is made of a group (make.c) and added to others (rollup.c); what is in it
+ * A digest is computed from a group (make.c) and added to others (rollup.c); what is in it
  * the functions of readers.c return.  Sums are compensated, so that the order in which
  * digests are added makes no difference that a number shows.
  *

@@ -58,7 +58,7 @@ typedef struct Matrix
 	double	   *numbers;		/* NULL: there are no rows */
 } Matrix;
 
-/* What a digest is made of. */
+/* The input of a digest. */
 typedef struct Making
 {
 	Digest		digest;
@@ -120,7 +120,7 @@ names_argument(FunctionCallInfo fcinfo, int arg, const char *what, int *n)
 	return names;
 }
 
-/* Without rows or names there are none, whatever the array. */
+/* Without rows or names there are none, even if there is an array. */
 static Matrix
 matrix_argument(FunctionCallInfo fcinfo, int arg, const char *what, uint32 n_rows, const char *of_what, int width, const char *names)
 {

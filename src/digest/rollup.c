@@ -147,7 +147,7 @@ stepadv_group_digest_rollup(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 
-/* The first argument opened for reading, what rollup made as it is; an error if it lacks these parts. */
+/* The first argument opened for reading, unchanged if rollup made it; an error if it lacks these parts. */
 const Digest *
 digest_argument(FunctionCallInfo fcinfo, int parts)
 {

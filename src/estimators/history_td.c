@@ -2,8 +2,8 @@
  * history_td.c
  *		history_td: batch TD on what was seen and done, backed by what is seen.
  *
- * A step has two states: the coarse one x, as it is given, and the fine one y, that and the set of
- * distinct pairs of state and action that its rollout went through before, in whatever order.  With
+ * A step has two states: the coarse one x, as given, and the fine one y, that and the set of
+ * distinct pairs of state and action that its rollout went through before, in any order.  With
  * targets r + gamma V(next y), 0 after the last step, over all visits in judged rollouts:
  *
  *	V(x)	= mean of the targets of x, and of `prior` more of the mean return of first steps

@@ -3,7 +3,7 @@
  *		Dense numbers for the states, and for the state-action pairs, of a group.
  *
  * Numbers are given in the order of first appearance, so they are the same
- * whatever machine or plan made the group.  A NULL state is a state of its own
+ * on any machine and by any plan.  A NULL state is a state of its own
  * at each step, a NULL action an action of its own.
  */
 #ifndef STEPADV_IDENTITY_H
@@ -62,7 +62,7 @@ extern void number_pairs(const GroupColumns *group, const Identities *states, Id
 extern void number_edges(const GroupColumns *group, const Identities *states, const Identities *pairs,
 						 Identities *edges);
 
-/* The same with the state, or whatever else, that each step leads to given. */
+/* The same with the state, or another value, that each step leads to given. */
 extern void number_transitions(const GroupColumns *group, const Identities *pairs, const int32 *next,
 							   Identities *edges);
 
@@ -81,7 +81,7 @@ extern void number_extensions(const GroupColumns *group, const Identities *short
 
 /*
  * Histories: a state and the set of distinct pairs that its rollout went through before the
- * step, whatever their order.  A pair whose action is NULL enters no set.  Sets are distinguished by
+ * step, in any order.  A pair whose action is NULL enters no set.  Sets are distinguished by
  * the sums of 64-bit hashes of what is in them.
  */
 extern void number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs,
@@ -94,7 +94,7 @@ extern void number_histories(const GroupColumns *group, const Identities *states
 extern void number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs,
 							  Identities *fine_pairs);
 
-/* Actions of all steps, whatever the state. */
+/* Actions of all steps, in all states. */
 extern void number_actions(const GroupColumns *group, Identities *actions);
 
 /* In the order of VISIT_PARAMETER's choices. */

@@ -9,7 +9,7 @@
  *	happened	y		= return from the step on - V(s)
  *
  * where V(s) is the value by the others: batch TD with half a visit's worth of the
- * mean return of first steps, whatever the method, so that all are measured by the same y;
+ * mean return of first steps, for all methods, so that all are measured by the same y;
  * of a state that none of them has been in, that mean.  The rollout knew nothing of
  * the others, so over what it does and what befalls it the expectation of A y is that
  * of A (Q - V).

@@ -36,7 +36,7 @@ extern void levels_measure(const GroupColumns *group, const StateLevels *levels,
 /*
  * Errors of the answers: that of q is the coarse pair's and what q differs by from the coarse pair's; the confidence
  * is that of the advantage as the sum of targets that it is, as if they varied by their coarse pair.  They are 0
- * behind the first n_own_steps: nobody asks a history for its own.
+ * after the first n_own_steps: those of a history are not used.
  */
 extern void levels_errors(const StateLevels *levels, uint32 n_own_steps, const LevelVisits *visits,
 						  const SignVariance *sign, double prior, const RtmcTable *table, FineAnswers *answers);

@@ -80,7 +80,7 @@ shrinkage_square(double distance, double visits, double prior)
 	return move * move;
 }
 
-/* What a sign's confidence is made of. */
+/* The parts of a sign's confidence. */
 typedef struct SignVariance
 {
 	Outcomes	outcomes;
@@ -88,7 +88,7 @@ typedef struct SignVariance
 	double	   *variance;		/* of a target, by pair, in units */
 } SignVariance;
 
-/* The probability that an advantage of this variance, which is in units as it is not, has the right sign. */
+/* The probability that an advantage has the right sign; its variance has the unit of its square. */
 extern double sign_confidence(double advantage, double variance, const Outcomes *outcomes);
 
 /* pair_confidence, with the variance of a target by pair. */
@@ -99,7 +99,7 @@ extern void give_sign_variance(const SignVariance *own, SignVariance *sign);
 
 /*
  * Both, where targets are returns; and where they are r + gamma V(next state), or in between.  `sign`, if not NULL,
- * receives what the confidence was made of.
+ * receives the parts of the confidence.
  */
 extern void monte_carlo_errors(const GroupColumns *group, const double *weight, double prior, RtmcTable *table,
 							   SignVariance *sign);

@@ -67,7 +67,7 @@ typedef struct RtmcTable
 	double	   *returns;		/* G_t by step */
 	Identities	states;
 	Identities	pairs;
-	uint32	   *pair_visits;	/* how many, whatever each counts */
+	uint32	   *pair_visits;	/* how many, regardless of their weights */
 	double	   *pair_weight;	/* N(s,a): what they count together */
 	double	   *pair_q;			/* Q(s,a) */
 	double	   *pair_stderr;	/* of Q; NaN below two visits; or NULL: not needed, and in range as are the returns */

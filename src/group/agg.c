@@ -124,7 +124,7 @@ stepadv_rollout_agg_final(PG_FUNCTION_ARGS)
 /* ----------
  * rollup(rollout_group)
  *
- * Its state is of type rollout_group, not internal, so that whatever ships
+ * Its state is of type rollout_group, not internal, so that anything that ships
  * partial states by type can ship it (Citus does).  While it grows it is an
  * expanded object around the groups that it was given, which mostly have no rollout in common, or
  * around a GroupBuilder where they have, so that merging stays linear.

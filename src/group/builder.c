@@ -1,6 +1,6 @@
 /*
  * builder.c
- *		Collecting rows, in whatever order they come.
+ *		Collecting rows, in any order.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * builder.h
- *		Folding rows, in whatever order they come, into a rollout_group.
+ *		Folding rows, in any order, into a rollout_group.
  */
 #ifndef STEPADV_GROUP_BUILDER_H
 #define STEPADV_GROUP_BUILDER_H

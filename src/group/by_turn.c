@@ -113,7 +113,7 @@ number_turns(const GroupColumns *calls, GroupColumns *group)
 }
 
 /* ----------
- * What a turn is made of its calls
+ * What a turn takes from its calls
  * ----------
  */
 

@@ -70,7 +70,7 @@ compare_rows(const StepRow *a, const StepRow *b)
 	return 0;
 }
 
-/* As most rows: the next step of the rollout at hand.  False: it is another, and nothing was done. */
+/* The usual case: the next step of the current rollout.  False: it belongs to another, and nothing was done. */
 static inline bool
 add_next_step(GroupBuilder *builder, const StepRow *row)
 {

@@ -2,8 +2,8 @@
  * group.h
  *		rollout_group: all rollouts of one task as a value of packed columns.
  *
- * This room knows nothing of SQL.  A value has its rollouts sorted by
- * rollout_id and the steps of each by step_no, so whatever is computed from it
+ * This folder does not depend on SQL.  A value has its rollouts sorted by
+ * rollout_id and the steps of each by step_no, so anything computed from it
  * does not depend on how the rows arrived.
  *
  * NULLs inside: a missing reward, value, turn_reward, cost, logp, outcome or reward
@@ -50,10 +50,10 @@ typedef enum GroupUnit
 {
 	UNIT_STEP,					/* a call */
 	UNIT_TURN,					/* the calls of a turn, in their order */
-	UNIT_TURN_SET				/* the calls of a turn, in whatever order */
+	UNIT_TURN_SET				/* the calls of a turn, in any order */
 } GroupUnit;
 
-/* What a group of each is made of, in words. */
+/* What a group of each unit consists of, in words. */
 extern const char *const group_unit_plurals[];
 
 /* Bits of RolloutGroup.flags: the unit, and */

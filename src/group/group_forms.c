@@ -1,7 +1,7 @@
 /*
  * group_forms.c
  *		The forms of rollout_group that go out and come in: all after its length word,
- *		little-endian, as it is or as hexadecimal digits.
+ *		little-endian, as bytes or as hexadecimal digits.
  */
 #include "postgres.h"
 

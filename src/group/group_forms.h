@@ -2,7 +2,7 @@
  * group_forms.h
  *		What the forms of rollout_group share that go out and come in.
  *
- * All are lossless.  Whatever does not describe a value that the aggregates could
+ * All are lossless.  Input that does not describe a value that the aggregates could
  * have made is refused: 22P02 for text, 22P03 for binary.
  */
 #ifndef STEPADV_GROUP_FORMS_H

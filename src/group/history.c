@@ -12,7 +12,7 @@
  *	observation_last
  *				the present state and the k - 1 before, in order
  *
- * Everything else of the group stays as it is; a next_state that is given
+ * Everything else of the group is unchanged; a next_state that is given
  * becomes the state after the step's own action.  A NULL action equals no other,
  * so neither does a history that contains it; likewise a NULL state.
  *

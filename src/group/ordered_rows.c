@@ -3,7 +3,7 @@
  *		Collected rows in the order of the value.
  *
  * Rollouts of a trainer that has many in flight take turns, whether it writes every step
- * as it is made, or a rollout when it ends; each of them mostly has its steps in their order.
+ * when it is made, or a rollout when it ends; most have their steps in order.
  * Nothing needs to be sorted then but the rollouts: whose turn it was, and how many rows each
  * has, is found out first, and then every row is decoded into the place that it has in the value.
  * Rows of the rollout itself often come from another table, before or after all steps.
@@ -183,7 +183,7 @@ step_key(int32 step_no, uint64 place)
 	return (StepKey) step_bits(step_no) << 32 | place;
 }
 
-/* Values of 64 bits, whatever they are. */
+/* Values of 64 bits of any type. */
 static void
 order_column(void *column, const StepKey *keys, uint64 n, uint64 *ordered)
 {

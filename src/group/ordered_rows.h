@@ -36,7 +36,7 @@ extern void find_places(const GroupBuilder *builder, RolloutPlaces *places);
 extern void begin_places(RolloutPlaces *places);
 extern void free_places(RolloutPlaces *places);
 
-/* The rollout of the row at hand, after this one; NULL: the first. */
+/* The rollout of the current row, after this one; NULL: the first. */
 static inline RolloutPlace *
 next_place(const RolloutPlaces *places, RolloutPlace *rollout, const uint32 **turn, int64 rollout_id)
 {

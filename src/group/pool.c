@@ -31,7 +31,7 @@ typedef struct RolloutRun
 	uint32		n;
 } RolloutRun;
 
-/* What a pool is made of, in its order. */
+/* The parts of a pool, in its order. */
 typedef struct Pool
 {
 	const RolloutRun *runs;

@@ -2,7 +2,7 @@
  * resample.c
  *		resample(g, k, seed, replace): k rollouts of a group, drawn at random.
  *
- * With replacement it is the bootstrap's draw: over many seeds, whatever is computed from
+ * With replacement it is the bootstrap's draw: over many seeds, anything computed from
  * the group gets a distribution.  Without, the k rollouts of a smaller group.
  *
  * What is drawn depends on the seed and the rollouts' ids and on nothing else, so it is

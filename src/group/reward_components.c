@@ -1,6 +1,6 @@
 /*
  * reward_components.c
- *		with_rewards(g, weights): the group with its rewards made of their
+ *		with_rewards(g, weights): the group with its rewards computed from their
  *		components; reward_components(g): these as rows.
  */
 #include "postgres.h"
@@ -17,7 +17,7 @@
 PG_FUNCTION_INFO_V1(stepadv_with_rewards);
 PG_FUNCTION_INFO_V1(stepadv_reward_components);
 
-/* As many as the group has components; one that has none lacks whatever they would be. */
+/* As many as the group has components; one that has none lacks all. */
 static const double *
 read_weights(ArrayType *array, uint32 n_rewards)
 {

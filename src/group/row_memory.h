@@ -12,7 +12,7 @@
 typedef struct RowMemory
 {
 	MemoryContext context;
-	char	   *free;			/* of the block at hand, from here to its end */
+	char	   *free;			/* of the current block, from here to its end */
 	char	   *end;
 	Size		allocated;		/* in blocks */
 	Size		largest;		/* that a block may be */
@@ -24,7 +24,7 @@ extern void begin_row_memory(RowMemory *memory, MemoryContext context, Size larg
 /* Another block, with so much room. */
 extern void extend_row_memory(RowMemory *memory, Size size);
 
-/* `size` bytes, aligned for whatever they are to hold. */
+/* `size` bytes, aligned for any type. */
 static inline void *
 take_row_memory(RowMemory *memory, Size size)
 {

@@ -3,7 +3,7 @@
  *		Sums of feature vectors by rollout, from rows in any order.
  *
  * What an estimator of progress needs of a rollout is the sum of its steps'
- * features, their number and the outcome: steps add up, in whatever process.
+ * features, their number and the outcome: steps add up, in any process.
  */
 #ifndef STEPADV_ROLLOUT_SUMS_H
 #define STEPADV_ROLLOUT_SUMS_H

@@ -4,7 +4,7 @@
  *
  * `messages` are the assistant's, in order; `replies`, of the same length, are
  * what the environment answered to each (NULL: nothing followed).  A NULL
- * message is none.  Answers are compared in lower case by Unicode's rules, whatever the
+ * message is none.  Answers are compared in lower case by Unicode's rules, regardless of the
  * locale, and as plain text: no character of theirs is special.
  */
 #include "postgres.h"

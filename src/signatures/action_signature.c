@@ -3,7 +3,7 @@
  *		action_signature, call_effects, action_category and the vocabulary in SQL.
  *
  * All are IMMUTABLE, so that signatures can be generated columns
- * and indexes: they read the vocabulary that is compiled in, and whatever the
+ * and indexes: they read the vocabulary that is compiled in, and what the
  * caller passes as `vocabulary`, a jsonb value; never a table.  The function
  * user_vocabulary() makes such a value of the rows of the configuration table.
  */

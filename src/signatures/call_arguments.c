@@ -112,7 +112,7 @@ append_utf8(StringInfo out, int code)
 	}
 }
 
-/* \uXXXX at json->at (behind the u); false if it stays as it is written. */
+/* \uXXXX at json->at (behind the u); false if it is kept as written. */
 static bool
 read_unicode(Json *json, StringInfo out)
 {
@@ -205,7 +205,7 @@ read_string(Json *json, Span *value)
 	return false;
 }
 
-/* Pass an object or array, whatever is in it; false if it never ends. */
+/* Skips an object or array with its contents; false if it never ends. */
 static bool
 skip_nested(Json *json, Span *value)
 {

@@ -77,7 +77,7 @@ typedef struct Effects
 	int			room;
 	Effect	   *items;
 	bool		succeeded;		/* the call is known to */
-	int			n_added;		/* in all: so that one knows whose texts must live on */
+	int			n_added;		/* in all: shows whose texts must be kept */
 	bool		has_idle;
 	Effect		idle;			/* represents a call that does nothing */
 	Effect		spare;			/* takes what has no room */

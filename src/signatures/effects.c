@@ -3,7 +3,7 @@
  *		The list of a call's effects.
  *
  * It holds MAX_EFFECTS at most, and so all work on it is bounded, however long
- * a script goes on.
+ * a script continues.
  */
 #include "postgres.h"
 
@@ -88,7 +88,7 @@ is_name_character(char c)
 
 /*
  * Does the variable stand at `at`, and how long?  A name as $name or ${name},
- * or, where it is no name ({} of xargs), as it is.
+ * or unchanged if it is no name ({} of xargs).
  */
 static int
 variable_at(Span text, int at, Span variable)

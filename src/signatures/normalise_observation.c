@@ -23,7 +23,7 @@ stepadv_normalise_observation(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	value = PG_GETARG_TEXT_PP(0);
-	/* NULL for a choice is no choice: left as it is. */
+	/* A NULL choice leaves the text unchanged. */
 	options.whitespace = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
 	options.ansi = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	options.lowercase = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);

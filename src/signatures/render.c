@@ -106,7 +106,7 @@ is_rooted(Span path)
 }
 
 /*
- * The target as it is: of a path without detours, relative to the root if it
+ * The target: of a path without detours, relative to the root if it
  * is there, and nothing for the root itself.
  */
 void

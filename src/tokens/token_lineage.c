@@ -156,7 +156,7 @@ enum
 	ARG_RESPONSE
 };
 
-/* A step without its ids is an error; a forgiving state goes on with what it has. */
+/* A step without its ids is an error; a lenient state continues with what it has. */
 static void
 check_ids(FunctionCallInfo fcinfo)
 {

@@ -2,7 +2,7 @@
  * digests.c
  *		The digests of kept groups, made again with their values.
  *
- * A group has one for each part that its rollouts are divided into.  They are made of
+ * A group has one for each part that its rollouts are divided into.  They are computed from
  * its kept value by one view; those of before are deleted, and no other group's are
  * touched.
  *

@@ -1,6 +1,6 @@
 /*
  * kept.c
- *		What a session knows of an attachment whose groups are kept, and the
+ *		What a session caches of an attachment whose groups are kept, and the
  *		plans of the statements that keep them.
  *
  * Everything is known by number and by OID; names are written into the statements

@@ -1,6 +1,6 @@
 /*
  * kept.h
- *		Groups that maintain keeps: what a session knows of an attachment, and
+ *		Groups that maintain keeps: what a session caches of an attachment, and
  *		the statements that keep its tables right.
  */
 #ifndef STEPADV_KEPT_H
@@ -60,7 +60,7 @@ typedef struct Kept
 	Oid			changed;		/* table: groups that wait */
 	Oid			seen;			/* table: rows that were seen of each; or InvalidOid */
 	Oid			fresh_digests;	/* view: their digests, made when asked; or InvalidOid */
-	Oid			made_digests;	/* view: the same, made of the kept groups */
+	Oid			made_digests;	/* view: the same, computed from the kept groups */
 	Oid			digests;		/* table: the digests kept; or InvalidOid */
 	bool		by_index;		/* an index leads to the rows of a group */
 	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */

@@ -42,7 +42,7 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	 */
 	[KEPT_FOLD_ONE] = "UPDATE {C} c SET {at} = pg_catalog.clock_timestamp(), {value} = (SELECT f.{fresh} FROM {F} f WHERE {f=$}) "
 	"WHERE {c=$} RETURNING c.{value} IS NULL",
-	/* The same, and the value as it is and was: the statement's snapshot is older than its row. */
+	/* The same, and the current and the earlier value: the statement's snapshot is older than its row. */
 	[KEPT_FOLD_GROWN] = "UPDATE {C} c SET {at} = pg_catalog.clock_timestamp(), {value} = (SELECT f.{fresh} FROM {F} f WHERE {f=$}) "
 	"WHERE {c=$} RETURNING c.{value} IS NULL, c.{value}, (SELECT e.{value} FROM {E} e WHERE {e=$})",
 	[KEPT_FOLD_SET] = "UPDATE {C} c SET {at} = pg_catalog.clock_timestamp(), {value} = f.{fresh} "

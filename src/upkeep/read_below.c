@@ -112,7 +112,7 @@ give_once(Walk *walk, const char *kind, Oid object)
 
 /*
  * Triggers do not get the values of virtual generated columns, which 18 has: a change of what
- * they are made of would not be seen.
+ * they read would not be seen.
  */
 static void
 refuse_virtual(Walk *walk, Oid table, const Bitmapset *columns)
@@ -316,7 +316,7 @@ walk_body(Walk *walk, Oid function, char *body)
 	walk->seen = inner.seen;
 }
 
-/* For check_functions_in_node: goes on. */
+/* For check_functions_in_node: continues. */
 static bool
 walk_function(Oid function, void *context)
 {

@@ -4,7 +4,7 @@
  *
  * Whether an update changed a column is asked of every row of it.  Where a value is
  * outside its row, as the tokens of a step do, these bytes contain the place, and what was not
- * changed lies where it lay: nothing of it is read.  Two that have the same bytes are
+ * changed is at the same place: nothing of it is read.  Two that have the same bytes are
  * the same; two that have not may be.
  */
 #include "postgres.h"

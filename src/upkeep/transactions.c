@@ -28,7 +28,7 @@ stepadv_oldest_transaction(PG_FUNCTION_ARGS)
 	TimestampTz oldest = GetCurrentTimestamp();
 	int			n;
 
-	/* What a transaction looked at once it goes on to see otherwise. */
+	/* What a transaction has read and may see differently later. */
 	pgstat_clear_backend_activity_snapshot();
 	n = pgstat_fetch_stat_numbackends();
 	for (int i = 1; i <= n; i++)

@@ -46,7 +46,7 @@ PG_FUNCTION_INFO_V1(stepadv_keep_groups);
 PG_FUNCTION_INFO_V1(stepadv_keep_groups_of_rows);
 PG_FUNCTION_INFO_V1(stepadv_drop_triggers);
 
-/* What a session knows of a trigger. */
+/* What a session caches of a trigger. */
 typedef struct WatchingTrigger
 {
 	Oid			trigger;		/* hash key */
@@ -168,7 +168,7 @@ append_rows(StringInfo text, const Kept *kept, const WatchedTable *table, const 
 	append_filter(text, kept, table);
 }
 
-/* A column, or an array of numbers as it is stored: tokens are long, and mostly not what changed. */
+/* A column, or an array of numbers as stored: tokens are long, and rarely what changed. */
 static char *
 compared_column(const Kept *kept, const WatchedTable *table, AttrNumber number)
 {

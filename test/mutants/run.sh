@@ -1,17 +1,31 @@
 #!/usr/bin/env bash
-# Mutation testing: N=60 SEED=1 bash test/mutants/run.sh changes one place of C or SQL at a time, builds, and runs the
-# SQL tests, those of that place first, until one fails.  MINUTES=50 ends it earlier, NEAREST=8 runs fewer tests.  A line per mutant goes to
-# build/mutants.tsv; docs/results/mutants.md says what was found.  ONLY='src/upkeep/fold.c:121' tries all changes of
-# that line.
+# Mutation testing: N=200 SEED=1 bash test/mutants/run.sh changes one place of C or SQL at a time, builds, and runs the
+# SQL tests that reach it, the nearest and shortest first, until one fails.  The first run makes build/mutants.cover, what
+# each test reaches: remove it after the tests have changed.  After SECONDS_ALONE of tests a mutant waits until there are
+# TOGETHER of them, and these share the tests that are left.  MINUTES ends a run earlier.  ONLY='src/upkeep/fold.c:121'
+# tries all changes of that line.  A line per mutant goes to build/mutants.tsv; docs/results/mutants.md has the results.
 . "$(dirname "$0")/../harness/cluster.sh"
 
-prepare mutants ${CC:+CC="$CC"}
-start_cluster "statement_timeout = '300s'" "max_parallel_workers_per_gather = 2" "jit = off" "max_connections = 30"
+cover=$top/build/mutants.cover
+flags=(ASSERTS=1 "CC=${CC:-gcc}")
+if [ -e "$cover" ]; then
+	flags+=(COPT=-O0)
+	prepare mutants "${flags[@]}"
+else
+	flags+=("COPT=-O0 --coverage")
+	prepare cover "${flags[@]}"
+	export GCOV_PREFIX=$work/counts
+fi
+FLAGS=$(printf '%s\n' "${flags[@]}")
+start_cluster "statement_timeout = '60s'" "max_parallel_workers_per_gather = 2" "jit = off" "max_connections = 30" "track_functions = all"
 as_user "$bindir/pg_ctl" -D "$work/data" -m fast -w stop >/dev/null
 mv "$work/data" "$work/template"
-pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
-mkdir "$work/run"
+mkdir "$work/run" "$work/counts"
+chmod 777 "$work/counts"
 ln -s "$tree/test" "$tree/expected" "$tree/docs" "$tree/README.md" "$work/run/"
 cd "$work/run"
-export BINDIR=$bindir WORK=$work TREE=$tree STAGE=$stage TEST_USER=$test_user PG_REGRESS=$pgxs_dir/test/regress/pg_regress PG_CONFIG=$pg_config
-python3 "$top/test/mutants/mutants.py" --number "${N:-60}" --seed "${SEED:-1}" --minutes "${MINUTES:-600}" --nearest "${NEAREST:-1000}" --out "$top/build/mutants.tsv" ${ONLY:+--only "$ONLY"}
+pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
+export BINDIR=$bindir WORK=$work TREE=$tree STAGE=$stage TEST_USER=$test_user PG_CONFIG=$pg_config FLAGS
+export PG_REGRESS=$pgxs_dir/test/regress/pg_regress SHAREDIR=$("$pg_config" --sharedir) PKGLIBDIR=$("$pg_config" --pkglibdir)
+python3 "$top/test/mutants/mutants.py" --number "${N:-200}" --seed "${SEED:-1}" --minutes "${MINUTES:-600}" --seconds "${SECONDS_ALONE:-20}" \
+	--together "${TOGETHER:-8}" --cover "$cover" --out "$top/build/mutants.tsv" ${ONLY:+--only "$ONLY"}

@@ -78,7 +78,7 @@ typedef struct Block
 	uint32		n;
 	uint32		stride;			/* of weights */
 	double	   *weight;			/* n rows; the diagonal is not used */
-	double	   *leak;			/* of each, to whatever is not in the block */
+	double	   *leak;			/* of each, to everything outside the block */
 	double	  **row;			/* of each: where the leak leads, not yet divided */
 	uint32		width;
 } Block;

@@ -9,7 +9,7 @@
 
 /*
  * Of cuts, as number_states_and_cuts finds them, those that lead to states from
- * which no end is reached, whatever rollout is followed and wherever it leads on,
+ * which no end is reached, along any rollout,
  * become ends: undiscounted, such states would have any value.  by_return: a step is followed to
  * where its rollout was cut off, else to the state of the next step.
  */

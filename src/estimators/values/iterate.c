@@ -57,7 +57,7 @@ sweep(const Iteration *iteration, double constants, double *value)
 
 /*
  * Fills the residuals and returns the sum of their sizes; `noise` is what that is
- * made of by rounding alone.
+ * computed from by rounding alone.
  */
 static double
 measure_residuals(const Iteration *iteration, double *noise)

@@ -37,7 +37,7 @@ end_blame(GroupFoldState *fold)
  * ----------
  */
 
-/* The keys of the row at hand, which are in fold->keys, are to be seen by others, too. */
+/* Makes the keys of the current row, which are in fold->keys, visible to others. */
 static inline void
 show_keys(GroupFoldState *fold)
 {
@@ -45,13 +45,13 @@ show_keys(GroupFoldState *fold)
 		ExecStoreVirtualTuple(fold->keys);
 }
 
-/* Are the keys of the row at hand those of the current group, or equal to them? */
+/* Are the keys of the current row those of the current group, or equal to them? */
 extern bool is_of_group(GroupFoldState *fold);
 
 /* The builder of a new group of the table. */
 extern GroupBuilder *create_builder(GroupFoldState *fold);
 
-/* A group that is not in the table, of the keys of the row at hand. */
+/* A group that is not in the table, with the keys of the current row. */
 extern void begin_group(GroupFoldState *fold);
 
 /*
@@ -75,7 +75,7 @@ is_same_key(Datum a, Datum b, int16 length)
 	return datum_image_eq(a, b, false, length);
 }
 
-/* Has the row at hand the very keys of the current group?  Others may be equal all the same. */
+/* Are the keys of the current row identical to those of the current group?  Keys that differ may still be equal. */
 static inline bool
 has_same_keys(const GroupFoldState *fold)
 {
@@ -119,12 +119,12 @@ read_row(GroupFoldState *fold, double rewards[MAX_REWARDS], StepRow *step)
 }
 
 /*
- * Into the current group, of which the row at hand is, all that follow it on its page and are the next
+ * Adds to the current group, which has the current row, all rows that follow it on its page and are the next
  * steps of the same rollout (run.c); how many.
  */
 extern uint32 add_following_rows(GroupFoldState *fold);
 
-/* The row at hand into the current group. */
+/* Adds the current row to the current group. */
 static inline void
 add_row(GroupFoldState *fold)
 {

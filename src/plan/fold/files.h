@@ -2,7 +2,7 @@
  * files.h
  *		Files by which the processes that fold together give each other blocks of records.
  *
- * Each process writes one file, whatever part a block is of: to make a file takes a file system
+ * Each process writes one file for the blocks of all parts: to make a file takes a file system
  * longer than to write a few blocks, and only one process at a time can do it.  Where
  * the blocks of a part are is written behind them, and its position is in shared
  * memory.  A part is read out of the files of all.

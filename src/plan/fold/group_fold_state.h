@@ -47,14 +47,14 @@ typedef struct GroupFoldState
 	bool		sorted_below;
 	int			expected_groups;
 	Phase		phase;
-	TupleTableSlot *keys;		/* of the row at hand */
+	TupleTableSlot *keys;		/* of the current row */
 	TupleTableSlot *group_keys; /* of the current group: */
 	GroupBuilder *builder;		/* NULL: there is none */
 	ErrorContextCallback blame; /* names the group that is too large: */
 	TupleTableSlot *blamed;		/* one with its keys, */
 	MinimalTuple blamed_keys;	/* into which these are to be put, unless NULL */
 	MemoryContext group_memory; /* of a group that is not in the table */
-	bool		pending;		/* the row at hand is the first of the next one */
+	bool		pending;		/* the current row is the first of the next one */
 
 	/* hashing */
 	MemoryContext table_memory; /* hash table and builders: */
@@ -65,7 +65,7 @@ typedef struct GroupFoldState
 	TupleHashEntry ahead;		/* NULL: there is no other */
 	struct TableGroup **images; /* a power of 2 of them: groups by the image of their keys */
 	int			image_bits;
-	char	   *image;			/* of the row at hand */
+	char	   *image;			/* of the current row */
 	Size		image_room;
 	uint64		n_rows;			/* so far, */
 	uint64		n_turns;		/* how often another group's followed, */

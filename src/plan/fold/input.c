@@ -188,7 +188,7 @@ hash_of_label(Oid label)
 }
 
 /*
- * The parts of a numeric as it is stored, which have been the same since 9.1 (numeric.c): of its short form a
+ * The parts of a stored numeric, which have been the same since 9.1 (numeric.c): of its short form a
  * header with sign and weight, then digits to the base of 10,000, without zeros at either end.
  */
 #define IS_SHORT_NUMERIC(header)	(((header) & 0xC000) == 0x8000)
@@ -578,7 +578,7 @@ begin_source(FoldSource *source)
 	}
 }
 
-/* By the executor, of whatever source it may be. */
+/* By the executor, from any source. */
 static TupleTableSlot *
 given_row(FoldInput *input)
 {
@@ -604,7 +604,7 @@ next_row(FoldInput *input)
 	CHECK_FOR_INTERRUPTS();
 	if (table_scan_getnextslot(source->scan, ForwardScanDirection, source->slot))
 		return source->slot;
-	/* A scan that has ended is not to be asked again: the Append goes on. */
+	/* A scan that has ended must not be called again: the Append continues. */
 	if (input->append == NULL || !input->append->choose_next_subplan(input->append))
 		return NULL;
 	return given_row(input);

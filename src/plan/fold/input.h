@@ -52,7 +52,7 @@ typedef struct StoredLayout
 /* Rows mostly have the same columns NULL. */
 #define LAYOUT_BITS 2
 
-/* How what is asked for is made of a column. */
+/* How an input is computed from a column. */
 typedef enum ReadAs
 {
 	READ_COLUMN,				/* it is it */
@@ -75,7 +75,7 @@ typedef struct InputColumn
 	NullableDatum constant;
 } InputColumn;
 
-/* What rows come from: a scan of a table, whose rows are read as they are stored, or whatever gives rows. */
+/* What rows come from: a scan of a table, whose rows are read as stored, or any other node. */
 typedef struct FoldSource
 {
 	PlanState  *state;
@@ -103,11 +103,11 @@ typedef struct FoldInput
 	int			n_args;
 	int			n_columns;		/* of all */
 	FoldSource *sources;		/* one, or those of the Append */
-	FoldSource *source;			/* of the row at hand; NULL: before the first */
-	struct TupleTableSlot *keys;	/* of the row at hand */
-	const char *stored_step;	/* where the data of the row at hand begin, if it is read as a step; or NULL */
+	FoldSource *source;			/* of the current row; NULL: before the first */
+	struct TupleTableSlot *keys;	/* of the current row */
+	const char *stored_step;	/* where the data of the current row begin, if it is read as a step; or NULL */
 	const StoredLayout *layout; /* of this row */
-	NullableDatum args[MAX_ROW_ARGS + 1];	/* of the row at hand, if it is not read so, and the filter */
+	NullableDatum args[MAX_ROW_ARGS + 1];	/* of the current row, if it is not read so, and the filter */
 } FoldInput;
 
 /* `columns` of a row from below are asked for, numbered from 1, and how each is read; keys go into this slot. */
@@ -139,7 +139,7 @@ read_stored_word(const char *stored, uint8 read_as)
 									PointerGetDatum(stored), read_as));
 }
 
-/* Is the row at hand a step that can be read from where it is stored? */
+/* Can the current row be read as a step where it is stored? */
 static inline bool
 read_stored_step(const FoldInput *input, StepRow *step)
 {

@@ -241,7 +241,7 @@ hashed_as_text(Expr *text, ReadAs *read_as)
 	return IsA(call, FuncExpr) && call->funcid == F_TRIM_SCALE ? uncast(linitial(call->args)) : NULL;
 }
 
-/* Is an input a column, or made of one as is known below (input.h)?  A NULL needs none.  False: it is to be computed. */
+/* Is an input a column, or derived from one in a way of input.h?  A NULL needs none.  False: it must be computed. */
 static bool
 can_read(Expr *input, Expr **column, ReadAs *read_as)
 {
@@ -322,7 +322,7 @@ find_inputs(const List *given, const Fold *fold, Places *places)
 		ReadAs		read_as;
 		int			position = place_among(given, lfirst(lc), &read_as);
 
-		/* A key is shown as it is. */
+		/* A key is shown unchanged. */
 		if (position == 0 || (foreach_current_index(lc) < list_length(fold->keys) && read_as != READ_COLUMN))
 			return false;
 		places->positions = lappend_int(places->positions, position);
@@ -332,9 +332,9 @@ find_inputs(const List *given, const Fold *fold, Places *places)
 }
 
 /*
- * Where a table's rows are scanned and all inputs are columns of its own, or made of them as is known, they
+ * Where a table's rows are scanned and all inputs are its columns, or derived from them in a known way, they
  * are taken from the rows as they are, which saves a projection: the whole row,
- * as it is stored, is the target, or, where columns were dropped or came later, those of the inputs.  NULL: cannot be.
+ * as stored, is the target, or, where columns were dropped or came later, those of the inputs.  NULL: cannot be.
  */
 static PathTarget *
 stored_row(PlannerInfo *root, Path *path, const Fold *fold, Places *places)

@@ -142,7 +142,7 @@ check_bytes(int n, Size size, const char *what)
 
 /*
  * A block of the usual size goes where there was one before, if there was.  So does one that was made larger, for a
- * record that then was not: read_block() knows only what was written, and calls its place usual.
+ * record that then was not: read_block() sees only what was written, and takes the block for one of the usual size.
  */
 static void
 write_block(RecordParts *parts, RecordPart *part, RecordBlock *block)

@@ -4,7 +4,7 @@
  *
  * The steps of a rollout are mostly stored together.  Of a row that is on the same page as the one
  * before, has the same keys and is the next step, there is nothing to find out: it is read where
- * it is stored, and written behind its predecessor.  Whatever is otherwise is left to others.
+ * it is stored, and written behind its predecessor.  Other rows take the general path.
  */
 #include "postgres.h"
 

@@ -49,7 +49,7 @@ hash_of_images(const GroupFoldState *fold, const TupleTableSlot *keys)
 	return (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9) >> 32;
 }
 
-/* Of the keys at hand. */
+/* Of the current keys. */
 static uint32
 hash_of_keys(const GroupFoldState *fold)
 {

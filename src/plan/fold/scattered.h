@@ -13,7 +13,7 @@ extern double expected_bytes(const GroupFoldState *fold);
 /* Make fold->parts: here, or with others. */
 extern void begin_parts(GroupFoldState *fold, ExchangeAccess *exchange);
 
-/* The row at hand into the part of its group. */
+/* Adds the current row to the part of its group. */
 extern void scatter_row(GroupFoldState *fold);
 
 /* The value of the current group, or this one (NULL is one, too), into the part of this hash. */

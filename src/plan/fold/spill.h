@@ -3,7 +3,7 @@
  *		Finished values of groups for which there was no room, one behind the other in a file.
  *
  * Where groups are stored together, hardly one of them is met again: what went out is then
- * given as it is, in the order in which it went.  What each is, and how long, is kept in
+ * returned unchanged, in the order in which it was written.  What each is, and how long, is kept in
  * memory, so that those that were met again can be picked out first.
  */
 #ifndef STEPADV_GROUP_FOLD_SPILL_H
@@ -15,7 +15,7 @@
 
 typedef struct GroupSpill GroupSpill;
 
-/* In the memory at hand, which it takes for itself; so much of it for a buffer. */
+/* In the current memory context, which it then owns; so much of it for a buffer. */
 extern GroupSpill *create_spill(Size buffer_size);
 extern void close_spill(GroupSpill *spill);
 extern int64 spill_size(const GroupSpill *spill);

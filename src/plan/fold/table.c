@@ -142,7 +142,7 @@ rows_are_scattered(GroupFoldState *fold)
 		(fold->n_rows < expected * NEARLY_ALL || fold->n_rows > expected / NEARLY_ALL);
 }
 
-/* Make the group of the row at hand the current one.  False: it shall go into its part instead. */
+/* Makes the group of the current row the current group.  False: the row belongs into its part instead. */
 static pg_noinline bool
 find_group(GroupFoldState *fold)
 {

@@ -36,7 +36,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_step_join,
 };
 
-/* What such a path is made of. */
+/* The parts of such a path. */
 typedef struct StepJoin
 {
 	RelOptInfo *rel;
@@ -47,7 +47,7 @@ typedef struct StepJoin
 	QualCost	calls_cost;
 } StepJoin;
 
-/* What is computed below a join is a column of its input, or else nothing that this node knows. */
+/* An expression computed below a join is a column of its input, or this node does not support it. */
 static bool
 outer_rows_have(const StepJoin *join, List *exprs)
 {
@@ -97,7 +97,7 @@ can_join(PlannerInfo *root, StepJoin *join, JoinType jointype, List *restrictlis
 	return outer_rows_have(join, list_make3(join->rel->reltarget->exprs, join->clauses, calls));
 }
 
-/* For a part of a subquery's rows that is counted as all of them, the subquery knows more. */
+/* For a part of a subquery's rows that is counted as all of them, the subquery has a better estimate. */
 static double
 count_outer_rows(const Path *outer)
 {

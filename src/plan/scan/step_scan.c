@@ -143,7 +143,7 @@ gives_one_number(const StepScanState *scan)
 
 /*
  * The output is the target list, if there is nothing to filter and to compute, or else
- * all columns of the scan, from which the executor goes on.
+ * all columns of the scan, which the executor then uses.
  */
 static void
 begin_columns(StepScanState *scan, const CustomScan *plan)

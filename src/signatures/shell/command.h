@@ -3,7 +3,7 @@
  *		What one simple command does, by its words: the interface of command.c.
  *
  * Scripts inside a command, and the commands of find -exec, are named in the
- * outcome and followed by script.c: nothing here knows of it.
+ * outcome and followed by script.c: this file does not depend on it.
  */
 #ifndef STEPADV_COMMAND_H
 #define STEPADV_COMMAND_H

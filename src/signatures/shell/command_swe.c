@@ -112,7 +112,7 @@ act_swe_goto(Invocation *run, Outcome *outcome)
 	return DOES_ACT;
 }
 
-/* Of the open file, who knows where. */
+/* Of the open file, at an unknown place. */
 Doing
 act_swe_scroll(Invocation *run, Outcome *outcome)
 {

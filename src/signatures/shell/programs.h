@@ -51,7 +51,7 @@ typedef enum ProgramKind
 	PROGRAM_TAR,
 	PROGRAM_TEE,
 	PROGRAM_TEST,
-	PROGRAM_VIEW,				/* prints its files, or something made of them */
+	PROGRAM_VIEW,				/* prints its files, or something derived from them */
 	PROGRAM_WRAPPER,			/* runs the command that follows */
 	PROGRAM_XARGS
 } ProgramKind;

@@ -252,7 +252,7 @@ read_closing(ShellLexer *lexer, ShellCommand *command)
 	return SHELL_SEQUENCE;
 }
 
-/* Something that may end a command, and how; false: the command goes on. */
+/* Something that may end a command, and how; false: the command continues. */
 static bool
 read_separator(ShellLexer *lexer, ShellCommand *command, char c, ShellEnd *end)
 {
