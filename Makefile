@@ -108,7 +108,7 @@ ISOLATION = $(or $(SPECS),$(patsubst test/specs/%.spec,%,$(call sources,test/spe
 ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --launcher=$(here)test/harness/isolationtester.sh --load-extension=stepadv
 
 # WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.  Nor are
-# SANITIZE=undefined, with which whatever C leaves open ends the server, and
+# SANITIZE=undefined, with which undefined behavior ends the server, and
 # SANITIZE=address; gcc then knows less of what is written before it is read.
 # A field that a table of parameters or columns does not name is 0, and is meant to be.
 # -ftree-vectorize would reorder no float sum, but -ffast-math would: never add it.
@@ -117,11 +117,11 @@ PG_CFLAGS = $(if $(filter 14 15 16 17 18,$(MAJORVERSION)),-std=gnu11) -Wall -Wex
 	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-maybe-uninitialized)
 # Floats of 64 bits are calculated in 64 bits everywhere: the processor's older unit,
-# which compilers for 32-bit x86 use unless told otherwise, rounds twice.
+# which compilers for 32-bit x86 use by default, rounds twice.
 PG_CFLAGS += $(if $(filter i386 i486 i586 i686,$(host_cpu)),-msse2 -mfpmath=sse)
-# A server that gcc compiled hands down flags and attributes that only gcc knows.
+# A server that gcc compiled hands down flags and attributes that only gcc supports.
 PG_CFLAGS += $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),-Wno-ignored-optimization-argument -Wno-unknown-warning-option -Wno-ignored-attributes)
-# The folder of the build is in no file that comes out of it, whatever it is called.
+# No built file contains the path of the build folder.
 PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.' $(if $(here),'-ffile-prefix-map=$(here)=')
 PG_CPPFLAGS = -I$(here)src
 SHLIB_LINK = -lm $(if $(SANITIZE),-fsanitize=$(SANITIZE))

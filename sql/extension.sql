@@ -43,7 +43,7 @@ GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 -- that follow: what a user has put there is not taken for one of ours.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
--- What the views, the aggregates and the functions are made of, out of sight.
+-- The internals of the views, the aggregates and the functions.
 -- A schema of this name that exists already belongs to another user: an error.
 CREATE SCHEMA stepadv_internal;
 GRANT USAGE ON SCHEMA stepadv_internal TO PUBLIC;

@@ -36,7 +36,7 @@ function scan(line,    c, rest)
 }
 
 statement == "" && /^[A-Z]/ {
-	# What stands before the schema is there for those who install.
+	# Statements before the schema are only for CREATE EXTENSION.
 	begun = begun || /^CREATE SCHEMA /
 	wanted = /^(CREATE FUNCTION|CREATE AGGREGATE|COMMENT ON) / || (/^DO / && begun)
 	sub(/^CREATE (FUNCTION|AGGREGATE) /, "CREATE OR REPLACE " $2 " ")

@@ -1,9 +1,9 @@
 -- Adapters: views that give the user's columns the names and types that stepadv
 -- reads.  Columns are checked, hashed and cast here and nowhere else; and because
--- a view knows its columns by number, what a column means follows every rename.
+-- a view refers to its columns by number, the meaning of a column follows every rename.
 --
 --	<prefix>_rows				what is folded: a row per step, or rollout, of the source
---	<prefix>_rows_with_states	the same with states made of tool calls
+--	<prefix>_rows_with_states	the same with states derived from tool calls
 --	<prefix>_shown_steps		what is shown beside a step
 --	<prefix>_shown_rollouts		of a table of rollouts: what is shown beside a rollout, and its task, run, policy
 --								version and step, start and dimensions
@@ -75,7 +75,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.group_filter(regclass, text[]) IS
 'part of attach: the condition that a row has a group; NULL where all have';
 
--- How the rollout and the step of a row of s are known; raw: as the user knows
+-- How the rollout and the step of a row of s are identified; raw: by the user's ids,
 -- them, where they are hashed.  Without an id of its own a step is known by its
 -- rollout and number.
 CREATE FUNCTION stepadv_internal.keys(g stepadv_internal.given, relation regclass, OUT rollout text,
@@ -186,7 +186,7 @@ BEGIN
 	IF rewards <> '{}' THEN
 		items := items || format(', ARRAY[%s]::float8[] AS rewards', array_to_string(rewards, ', '));
 	END IF;
-	-- That of the source, for those that fold it; others are told by the table of rollouts.
+	-- That of the source, for those that fold it; others get it from the table of rollouts.
 	IF (g).roles ->> 'policy_step' <> ALL ((g).group_by)
 		AND stepadv_internal.role_expression('ordinal'::text,
 			stepadv_internal.base_type(stepadv_internal.column_type((g).source,
@@ -266,7 +266,7 @@ AS $$
 	GROUP BY o.of_state
 $$;
 COMMENT ON FUNCTION stepadv_internal.states_query(stepadv_internal.given, regclass) IS
-'part of attach: the query of <prefix>_rows_with_states, the rows with states made of their tool calls';
+'part of attach: the query of <prefix>_rows_with_states, the rows with states derived from their tool calls';
 
 -- The user's own columns of a relation that is shown, under their own names.
 CREATE FUNCTION stepadv_internal.shown_items(g stepadv_internal.given, relation regclass, but text[]) RETURNS text
@@ -402,7 +402,7 @@ DECLARE
 	k record;
 BEGIN
 	k := stepadv_internal.keys(g, (g).source);
-	-- A step_id that is made of step_no adds nothing.
+	-- A step_id that is step_no adds nothing.
 	placed := format('s.%I::bigint, %s', (g).roles ->> 'step_no', CASE WHEN (g).roles ? 'step_id' THEN k.step
 		ELSE 'NULL::bigint' END);
 	SELECT string_agg(format(CASE r.role

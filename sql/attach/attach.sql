@@ -67,7 +67,7 @@ BEGIN
 	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', query, 'what is folded of ' || source_name);
 	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE g.states WHEN 'signature'
 		THEN stepadv_internal.states_query(g, a.rows) END,
-		format('what is folded of %s, with states made of tool calls', source_name));
+		format('what is folded of %s, with states derived from tool calls', source_name));
 	a.shown := stepadv_internal.create_adapter(schema, prefix || '_shown_steps', stepadv_internal.shown_query(g),
 		'what is shown beside a step of ' || source_name);
 	a.shown_rollouts := stepadv_internal.create_adapter(schema, prefix || '_shown_rollouts',

@@ -36,7 +36,7 @@ COMMENT ON TYPE stepadv.attachment IS
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
 COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
 COMMENT ON COLUMN stepadv.attachment.stated IS
-'adapter view: the same with states made of tool calls; NULL: they are not';
+'adapter view: the same with states derived from tool calls; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
 COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS
 'adapter view: what is shown beside a rollout, and its task, run, policy version and step, start and dimensions, from '
@@ -62,7 +62,7 @@ COMMENT ON COLUMN stepadv.attachment.changed IS
 COMMENT ON COLUMN stepadv.attachment.fresh_digests IS
 'view: the digests of the groups, made when asked, which is what is kept; NULL where none are';
 COMMENT ON COLUMN stepadv.attachment.made_digests IS
-'view: the same, made of the kept groups; NULL where none are';
+'view: the same, from the kept groups; NULL where none are';
 COMMENT ON COLUMN stepadv.attachment.digests IS 'kept table: the digests';
 COMMENT ON COLUMN stepadv.attachment.digest_parts IS
 'what is in the kept digests: counts, methods, calls, measures, horizons';
@@ -82,7 +82,7 @@ COMMENT ON COLUMN stepadv.attachment.as_of IS
 COMMENT ON COLUMN stepadv.attachment.folded_from IS
 'the partitions, views and functions that the groups were folded from, as hashes';
 
--- The same as it is known to others: which table it is, whose, and over what.
+-- The same in its public form: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
 	attachment regclass, owner oid, source regclass, schema text,
 	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, began regclass,
@@ -92,7 +92,7 @@ CREATE TYPE stepadv_internal.attached AS (
 	unit text, rewards text[], dimensions text[],
 	watermark text, overlap interval, seen regclass, seen_until timestamptz, as_of timestamptz, folded_from jsonb);
 COMMENT ON TYPE stepadv_internal.attached IS
-'an attachment as it is known to others: its table, whose it is, over what, and its row';
+'the public form of an attachment: its table, whose it is, over what, and its row';
 
 CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL, of_source regclass DEFAULT NULL)
 RETURNS SETOF stepadv_internal.attached
@@ -167,7 +167,7 @@ AS 'MODULE_PATHNAME', 'stepadv_view_columns';
 COMMENT ON FUNCTION stepadv_internal.view_columns(regclass) IS
 'for each column of a view, the columns of the relations named in its query that it is computed from (column 0: the '
 'whole row), with one row of NULLs where there are none; plain: it is that column and nothing else; alone: nothing '
-'computed stands beside these in a UNION. Nothing for what is no view';
+'computed is in a UNION with these. Nothing for what is no view';
 
 CREATE FUNCTION stepadv_internal.tables_read(views regclass[], n_keys integer)
 RETURNS TABLE (relation regclass, keys smallint[], reads smallint[])

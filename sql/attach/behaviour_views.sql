@@ -43,7 +43,7 @@ BEGIN
 	IF counted_by NOT IN ('column', 'action') THEN
 		RAISE EXCEPTION 'category must be "column" or "action", not %', quote_literal(counted_by)
 			USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'By action, calls are counted by action_category, whatever the tool: view, modify, test and others.';
+			HINT = 'By action, calls are counted by action_category, for all tools: view, modify, test and others.';
 	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_category'::text) IS NULL THEN
 		RETURN NULL;
 	ELSIF counted_by = 'column' THEN

@@ -160,7 +160,7 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('', 'n_contributing', 'steps that brought the rollout nearer to the goal'),
 	('', 'coverage', 'share of the steps of rollouts left out whose state and action occur in the others, 0 to 1'),
 	('credit_check', 'n_steps', 'steps of rollouts left out'),
-	('', 'score', 'how far what is said of steps comes true for rollouts left out: a correlation, beyond that by '
+	('', 'score', 'how well the advantages of steps predict rollouts left out: a correlation, beyond that by '
 		'chance'),
 	('', 'error', 'standard error of the score, over groups'),
 	('', 'by_chance', 'the same correlation with outcomes shuffled'),
@@ -207,8 +207,8 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('rows', 'rollout_policy_step', 'policy step of the policy that acted'),
 	('rows', 'raw_rollout_id', 'id of the rollout in the source'),
 	('rows', 'action_signature', 'signature of the tool call'),
-	('rows', 'step_id', 'the step, as a bigint: an integer as it is, else a hash'),
-	('rows', 'rollout_id', 'the rollout, as a bigint: an integer as it is, else a hash'),
+	('rows', 'step_id', 'the step, as a bigint: the integer itself, else a hash'),
+	('rows', 'rollout_id', 'the rollout, as a bigint: the integer itself, else a hash'),
 	('advantage_over_time', 'method', 'method; those with a history are excluded, as they depend on other groups'),
 	('advantage_by_group', 'method', 'method; those with a history are excluded, as they depend on other groups'),
 	('advantage_histogram', 'method', 'method; those with a history are excluded, as they depend on other groups'),
@@ -262,7 +262,7 @@ BEGIN
 			UNION ALL
 			SELECT v.view, t.attnum, v.view, t.attnum FROM those v JOIN pg_attribute t ON t.attrelid = v.view
 				WHERE v.kind = 'rows')
-		-- Of the group's column, of the user's that it shows as it is, or what it means.
+		-- That of the group's column, that of the user's column that it shows, or its meaning.
 		SELECT v.view, t.attnum, CASE WHEN d.description IS NOT NULL THEN NULL
 			WHEN CASE WHEN v.kind = 'ready' THEN t.attnum WHEN p.relation IN ((a).rows, (a).stated, (a).folded,
 				(a).shown, (a).shown_rollouts, (a).began) THEN p.number END <= (a).n_group_columns

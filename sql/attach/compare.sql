@@ -262,7 +262,7 @@ BEGIN
 					'g'::text, (a).rows, n), known.alias,
 				stepadv_internal.list('stepadv_rollout'::text || known.columns, 's.%1$I'::text, ', '::text));
 		ELSE
-			-- What an adapter knows of the runs of a group g, all rollouts as arrays.
+			-- The columns of an adapter about the runs of a group g, all rollouts as arrays.
 			beside := beside || format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s_all ON %5$s',
 				stepadv_internal.list(stepadv_internal.group_columns(known.view, n), 's.%1$I'::text, ', '::text),
 				stepadv_internal.list('stepadv_rollout'::text || known.columns,

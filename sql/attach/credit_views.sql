@@ -31,7 +31,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.credit_options(stepadv_internal.attached) IS
 'part of attach: the options of _credit_check, checked';
 
--- Of tasks with 16 groups or more, whatever each one's states are called elsewhere: the least p that any of them
+-- Of tasks with 16 groups or more, each with its own states: the least p that any of them
 -- hides nothing.
 CREATE FUNCTION stepadv_internal.hidden_p(groups stepadv.rollout_group[], tasks text[]) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -1,7 +1,7 @@
 -- Choosing the steps to train on: plain SQL over any relation of advantages.
 
 -- Part of the condition of a selection, where it costs nothing, and contains what
--- its columns are: with the view through every dump, whatever its comment becomes.
+-- its columns are: with the view through every dump, even if its comment changes.
 CREATE FUNCTION stepadv_internal.selection_of(group_by text[], columns jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT true $$;

@@ -21,7 +21,7 @@ COMMENT ON FUNCTION stepadv_internal.question_arguments(stepadv_internal.attache
 'part of attach: the arguments of a function in a view that a builder makes, by the view''s options, the parameters '
 'that all methods share, and what holds otherwise';
 
--- What the user's rows say that a step did: the columns that its action is made of,
+-- What a step did, by the user's rows: the columns that its action is derived from,
 -- as the relation of shown steps has them; but whether a call failed is no part of it.
 CREATE FUNCTION stepadv_internal.shown_action(a stepadv_internal.attached, alias text) RETURNS text
 LANGUAGE sql STABLE
@@ -47,7 +47,7 @@ COMMENT ON FUNCTION stepadv_internal.shown_action(stepadv_internal.attached, tex
 'part of attach: what a shown step did, as text; NULL where no shown column has it';
 
 -- Steps shown beside the one, or the rollout, of a row, each under an alias: the join that brings
--- it, its id as the user knows it, and what it did.
+-- it, the user's id of it, and what it did.
 CREATE FUNCTION stepadv_internal.steps_beside(a stepadv_internal.attached, aliases text[], has_number boolean,
 	OUT joins text, OUT made jsonb, OUT actions text[])
 LANGUAGE plpgsql STABLE

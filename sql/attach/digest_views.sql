@@ -34,7 +34,7 @@ DECLARE
 	beside record;
 	d record;
 BEGIN
-	FOR d IN SELECT v.i, v.name FROM stepadv_internal.divisions(a) v WHERE NOT v.stands ORDER BY v.i LOOP
+	FOR d IN SELECT v.i, v.name FROM stepadv_internal.divisions(a) v WHERE NOT v.is_key ORDER BY v.i LOOP
 		names := names || stepadv_internal.free_name(results || names, d.name, 'base_'::text);
 		items := items || jsonb_build_object(names[cardinality(names)], 'a.d' || d.i);
 	END LOOP;

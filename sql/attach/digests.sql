@@ -143,7 +143,7 @@ BEGIN
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
 			', '::text),
 		(SELECT ', ' || string_agg(format('%s AS %I', d.of_g, d.name), ', ' ORDER BY d.i)
-			FROM stepadv_internal.divisions(a) d WHERE NOT d.stands), arguments,
+			FROM stepadv_internal.divisions(a) d WHERE NOT d.is_key), arguments,
 		stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(reads) r)), advantages,
 			measures.joins);
 END
@@ -154,8 +154,8 @@ COMMENT ON FUNCTION stepadv_internal.digest_query(stepadv_internal.attached, ste
 
 -- The relation d: k1, k2, …, the group's columns; d1, d2, …, all divisions; digest.  As kept, and of
 -- groups of which that could not be made what is asked for.  Of a part: d1, d2, … and what is in it of all groups
--- together.  Both sources are rolled up by themselves first: of what is kept the planner knows how many divisions there
--- are, of a union it does not, and sorts all digests.
+-- together.  Each source is rolled up on its own first: the planner can estimate the number of divisions of what is kept,
+-- but not of a union, for which it sorts all digests.
 CREATE FUNCTION stepadv_internal.digests(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	parts text[], part text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -176,8 +176,8 @@ DECLARE
 	digest CONSTANT text := (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = (a).digests AND c.attnum > 0
 		AND NOT c.attisdropped ORDER BY c.attnum DESC LIMIT 1);
 BEGIN
-	SELECT k_list || string_agg(', d' || d.i, '' ORDER BY d.i) FILTER (WHERE NOT d.stands),
-		string_agg(format(', %s AS d%s', CASE WHEN d.stands THEN 'x.k' || d.key ELSE 'x.d' || d.i END, d.i), ''
+	SELECT k_list || string_agg(', d' || d.i, '' ORDER BY d.i) FILTER (WHERE NOT d.is_key),
+		string_agg(format(', %s AS d%s', CASE WHEN d.is_key THEN 'x.k' || d.key ELSE 'x.d' || d.i END, d.i), ''
 			ORDER BY d.i)
 	INTO names, shown FROM stepadv_internal.divisions(a) d;
 	names := coalesce(names, k_list);

@@ -1,6 +1,6 @@
 -- The arguments of attach: columns by their roles, options, and their checks.
 
--- A relation that an option names, as it is written: without a schema it is beside the source.
+-- A relation that an option names, as written: without a schema it is beside the source.
 CREATE FUNCTION stepadv_internal.relation_option(options jsonb, name text, source regclass) RETURNS regclass
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -7,7 +7,7 @@
 -- task and then each by its key: views read what is kept, or the rows, when they
 -- are asked, and are never out of date.
 --
--- Aliases: s a row of what knows the runs, o what it knows of g, p a group before it.
+-- Aliases: s a row of the relation that describes the runs, o its row of g, p a group before it.
 
 -- A group as its method wants it beside a history.
 CREATE FUNCTION stepadv_internal.of_policy_step(rollouts stepadv.rollout_group, policy_step bigint)
@@ -79,7 +79,7 @@ BEGIN
 	IF missing IS NOT NULL THEN
 		RAISE EXCEPTION 'the history of method "%" needs a column given as %', method, missing
 			USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'It is made of the groups of the same task_id with an earlier policy_step: name both columns when '
+			HINT = 'It consists of the groups of the same task_id with an earlier policy_step: name both columns when '
 				'calling attach.';
 	END IF;
 	PERFORM stepadv_internal.check_history_shards((a).rows, ARRAY(SELECT h.key FROM stepadv_internal.history_roles(a) h
@@ -91,7 +91,7 @@ COMMENT ON FUNCTION stepadv_internal.check_history(stepadv_internal.attached, te
 'in several shards';
 
 -- The relation s, with the group's columns and those of the roles: what is kept or the
--- adapter of rows where all are columns of the group, else whatever knows them.
+-- adapter of rows where all are columns of the group, else the relation that has them.
 CREATE FUNCTION stepadv_internal.history_source(a stepadv_internal.attached, OUT relation text, OUT shaped_as regclass)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -2,10 +2,10 @@
 -- step, and how old the policy was.  It is found by the rollout, by joins that the
 -- planner leaves out when its columns are not read.
 --
--- Aliases: r what a table of rollouts knows, o what the source's own rows say, n
+-- Aliases: r the table of rollouts, o the source's own rows, n
 -- the newest step of a policy, which may also be in r, as newest.
 
--- The adapter that knows a role of the run; key: which of the group's columns it is.
+-- The adapter that has a role of the run; key: which of the group's columns it is.
 CREATE FUNCTION stepadv_internal.run_column(a stepadv_internal.attached, role text, OUT view regclass, OUT key integer)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -91,8 +91,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.agreed(stepadv_internal.attached, regclass) IS
-'part of attach: what all rollouts of a group agree on of what an adapter knows of their runs, as a select list, and '
-'where digests are kept and divided by all of it, as a query of these';
+'part of attach: the columns of an adapter about the runs of a group, where all its rollouts agree, as a select list, '
+'and where digests are kept and divided by all of it, as a query of these';
 
 -- The newest step of the policy in the run of a group g, as a query within r, which is then asked of it once a group;
 -- NULL unless an index leads to it.

@@ -1,8 +1,8 @@
 -- load_rollouts: from lines of JSON, a step each, to the tables of create_tables, in
--- SQL alone.  The keys of a line are in docs/tables.md.  Files, of whatever format, are
+-- SQL alone.  The keys of a line are in docs/tables.md.  Files, of any format, are
 -- read by the client: docs/import.md.
 
--- A step as it is parsed, and its columns of the rollout.
+-- A parsed step, and its columns of the rollout.
 CREATE TYPE stepadv_internal.parsed_step AS (
 	problem text, n_nul_replaced integer,
 	group_id text, rollout_id text, step_no integer, turn integer,

@@ -53,7 +53,7 @@ INSERT INTO stepadv_internal.combined_views VALUES
 		'digest_horizons', 'horizons', '{horizons}');
 
 -- A view in its place, for people with a comment that describes it: readers
--- come with their own rights, where the server knows such views.
+-- come with their own rights, where the server supports such views.
 CREATE FUNCTION stepadv_internal.create_view(schema text, name text, query text, description text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -332,7 +332,7 @@ BEGIN
 	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, known, kinds || wanted) LOOP
 		i := array_position(kinds, v.kind);
 		IF v.query IS NULL AND v.kind = ANY (asked) THEN
-			RAISE EXCEPTION 'view "%" cannot be made of the columns given',
+			RAISE EXCEPTION 'view "%" cannot be created from the columns given',
 				v.kind USING ERRCODE = 'null_value_not_allowed',
 				HINT = format('It needs %s.', coalesce(v.lacks, 'other methods with an advantage per step'));
 		ELSIF v.query IS NULL OR views[i] IS NULL AND v.kind <> ALL (wanted) THEN

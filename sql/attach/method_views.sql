@@ -40,7 +40,7 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 'part of attach: the joins that bring what a view shows beside its own columns';
 
 -- The select list of a view, and the joins that it needs: the columns of the
--- group, those of the function (results), ids as the user knows them first, then
+-- group, those of the function (results), the user's ids first, then
 -- what is shown.  What comes first keeps its name, the later takes base_ or rollout_.
 --
 -- kind: what a row is: step, edge (with an example step), rollout, group,
@@ -232,7 +232,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _ratios; NULL without log-probabilities';
 
--- The number of a step of the adapter of shown steps, which has it as it is stored.
+-- The number of a step of the adapter of shown steps, which has it as stored.
 CREATE FUNCTION stepadv_internal.shown_number(a stepadv_internal.attached, alias text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -62,7 +62,7 @@ CREATE TYPE stepadv_internal.known_method AS (
 	method text, function regprocedure, requires text[], uses text[], options_of text, description text,
 	ours boolean,			-- one of the extension's
 	results text[],			-- columns that it returns
-	parameters text[],		-- what can be said to it, by name
+	parameters text[],		-- what a user can set, by name
 	instance jsonb,			-- its parameters under a name of its own; NULL: it is the method itself
 	takes_history boolean	-- one of stepadv's that learns from a history, which is a group
 );
@@ -79,7 +79,7 @@ CREATE TABLE stepadv_internal.combined_views (
 	by_default boolean NOT NULL,
 	reader text,
 	part text,				-- of the digest; NULL: a row per group
-	of_digest text[]		-- what the digest is made of for it
+	of_digest text[]		-- what the digest must contain for it
 );
 COMMENT ON TABLE stepadv_internal.combined_views IS
 'the views of attach that are more than one function of the folded group: what they need, and which options they have';
@@ -370,7 +370,7 @@ DECLARE
 BEGIN
 	SELECT * INTO STRICT f FROM pg_proc p WHERE p.oid = estimator;
 	FOR option IN SELECT e.key, e.value, e.value #>> '{}' AS word FROM jsonb_each(arguments.options) e LOOP
-		-- A group is no option, attach knows where it is from.
+		-- A group is no option: attach determines it.
 		SELECT f.proargtypes[a.i - 1] INTO type FROM generate_series(2, f.pronargs) a(i)
 			WHERE f.proargnames[a.i] = option.key AND f.proargtypes[a.i - 1] <> 'stepadv.rollout_group'::regtype;
 		IF type IS NULL THEN
@@ -397,7 +397,7 @@ BEGIN
 	IF made = '' AND f.pronamespace = 'stepadv'::regnamespace THEN
 		RETURN made;
 	END IF;
-	-- The function itself knows which values it refuses: better now than in every
+	-- The function itself checks its values: better now than in every
 	-- query on the view.  A group of one step costs nothing.
 	EXECUTE format('SELECT count(*) FROM %s(%s%s)', (SELECT format('%I.%I', n.nspname, f.proname) FROM pg_namespace n
 		WHERE n.oid = f.pronamespace), one_step, made);

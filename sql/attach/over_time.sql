@@ -42,12 +42,12 @@ COMMENT ON FUNCTION stepadv_internal.bucket(text, text) IS
 --	fed_by		column of the adapters; divider: of g, where groups are divided
 --	of_g		the column of g that has it: the divider, or the group's own
 --	view, key	as in run_column
---	stands		it is the group's column of that very name, which views with the
+--	is_key		it is the group's column of that very name, which views with the
 --				group's columns do not show twice.  (Those of before there was more than
 --				two have it twice, and what is kept of them does.)
 CREATE FUNCTION stepadv_internal.divisions(a stepadv_internal.attached)
 RETURNS TABLE (i integer, name text, role text, serves_as text, fed_by text, divider text, of_g text, view regclass,
-	key integer, stands boolean)
+	key integer, is_key boolean)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -77,15 +77,15 @@ BEGIN
 		i := i + 1;
 		fed_by := 'stepadv_' || role;
 		divider := 'stepadv_by_' || role;
-		stands := role <> 'started_at' AND key IS NOT NULL AND keys[key] = name;
+		is_key := role <> 'started_at' AND key IS NOT NULL AND keys[key] = name;
 		-- Where there are but the first two.
-		IF stands AND role = 'policy_version' AND (a).dimensions IS NULL THEN
-			stands := EXISTS (SELECT FROM unnest('{task_id,run_id,policy_step}'::text[]) r,
+		IF is_key AND role = 'policy_version' AND (a).dimensions IS NULL THEN
+			is_key := EXISTS (SELECT FROM unnest('{task_id,run_id,policy_step}'::text[]) r,
 				stepadv_internal.run_column(a, r) c WHERE c.view IS NOT NULL);
 		END IF;
 		name := stepadv_internal.free_name(taken, CASE WHEN name ~ own THEN 'base_' ELSE '' END || name, 'base_'::text);
-		stands := stands AND keys[key] = name;
-		of_g := CASE WHEN stands THEN format('g.%I', name) ELSE 'g.' || divider END;
+		is_key := is_key AND keys[key] = name;
+		of_g := CASE WHEN is_key THEN format('g.%I', name) ELSE 'g.' || divider END;
 		taken := taken || name;
 		RETURN NEXT;
 	END LOOP;
@@ -162,7 +162,7 @@ BEGIN
 		coalesce(string_agg(format(', v.%I', d.divider), '' ORDER BY d.i), '') AS list,
 		coalesce(array_agg(d.divider ORDER BY d.i), '{}') AS names, array_agg(run.expressions[d.i] ORDER BY d.i)
 			AS expressions
-	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.stands;
+	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.is_key;
 	IF folded IS NULL THEN
 		RETURN stepadv_internal.fold_rows(a, reads, run.joins, NULL::text, divided.names, divided.expressions);
 	END IF;
@@ -210,8 +210,8 @@ AS $query$
 	CROSS JOIN LATERAL (SELECT max(v.of_g) FILTER (WHERE v.role = 'policy_step') AS step,
 		max(v.of_g) FILTER (WHERE v.role = 'run_id') AS run,
 		-- Those that the group's columns do not stand for.
-		string_agg(format('%s AS %I', v.of_g, v.name), ', ' ORDER BY v.i) FILTER (WHERE NOT v.stands) AS items,
-		array_agg(v.name ORDER BY v.i) FILTER (WHERE NOT v.stands) AS names
+		string_agg(format('%s AS %I', v.of_g, v.name), ', ' ORDER BY v.i) FILTER (WHERE NOT v.is_key) AS items,
+		array_agg(v.name ORDER BY v.i) FILTER (WHERE NOT v.is_key) AS names
 		FROM stepadv_internal.divisions(a) v) d
 	CROSS JOIN LATERAL stepadv_internal.staleness(a, d.step, d.run) n
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id}'

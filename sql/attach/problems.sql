@@ -53,7 +53,7 @@ COMMENT ON FUNCTION stepadv_internal.rows_are_sound(stepadv.rollout_group, boole
 --	rule		when that is a problem: see bad_rows
 --	concerns	the condition of a row; NULL where the rule has none
 --	only_if		and of all rows of its rollout
---	touches		roles: whatever method reads one of them; NULL: every method
+--	touches		roles: every method that reads one of them; NULL: every method
 --	views		what else it touches
 --	effect		%s: the names of what it touches
 CREATE FUNCTION stepadv_internal.problem_kinds()
@@ -249,7 +249,7 @@ DECLARE
 		THEN 'raw_rollout_id' ELSE 'rollout_id' END;
 	shown_id CONSTANT text := CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_rollout_id'::text) IS NOT NULL
 		THEN 'stepadv_rollout_id' ELSE 'stepadv_rollout' END;
-	-- As the user knows it, by rows of the source and by those that are shown.
+	-- By the user's ids, by rows of the source and by those that are shown.
 	type CONSTANT text := CASE WHEN stepadv_internal.column_type((a).rows, row_id)
 		= stepadv_internal.column_type((a).shown, shown_id)
 		THEN format_type(stepadv_internal.column_type((a).rows, row_id), NULL) ELSE 'text' END;

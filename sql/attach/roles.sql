@@ -40,7 +40,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 		'pg_catalog.to_jsonb(%1$s::text) ELSE %1$s::jsonb END'), ('json', 'category S',
 		'pg_catalog.to_jsonb(%s::text)'),
 	('version', 'category A', NULL), ('version', 'any', '%s'),
-	-- A time without a zone is taken as UTC, whatever the session's zone is.
+	-- A time without a zone is taken as UTC, regardless of the session's zone.
 	('time', 'timestamp with time zone', '%s'), ('time', 'timestamp without time zone', '(%s AT TIME ZONE ''UTC'')'),
 	('time', 'date', '(%s::timestamp AT TIME ZONE ''UTC'')'),
 	('numbers', 'real[]', '%s'), ('numbers', 'double precision[]', '%s'), ('numbers', 'numeric[]', '%s::float8[]'),
@@ -62,10 +62,10 @@ INSERT INTO stepadv_internal.role_types VALUES
 CREATE TABLE stepadv_internal.roles (
 	role text PRIMARY KEY,
 	place integer NOT NULL,	-- order of the roles of rollout_agg, which come first
-	-- 'source', 'steps' (that are shown), 'rollouts', 'advantages' (of curation) or 'states' (what they are made of)
+	-- 'source', 'steps' (that are shown), 'rollouts', 'advantages' (of curation) or 'states' (their input)
 	lives_in text NOT NULL,
 	kind text NOT NULL,
-	must_be text			-- said where a type does not serve; NULL of an identity, which every type can be
+	must_be text			-- for errors about the type; NULL of an identity, which every type can be
 );
 COMMENT ON TABLE stepadv_internal.roles IS
 'what a column can be for attach, where it is looked for, and what it must be';
@@ -136,7 +136,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.base_type(oid) IS
-'the type under a domain, at whatever depth; any other type itself';
+'the type under a domain, at any depth; any other type itself';
 
 CREATE FUNCTION stepadv_internal.column_type(relation regclass, name text) RETURNS oid
 LANGUAGE c STABLE PARALLEL SAFE
@@ -297,4 +297,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_unit(text, text) IS
-'error where a unit is none, NULL included; whose: said after the word, or empty';
+'error where a unit is none, NULL included; whose: follows the word, or empty';

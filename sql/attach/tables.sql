@@ -39,8 +39,8 @@ COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS
 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
 
 -- Who inserts without saying state, next_state or action_hash gets them made.
--- A trigger rather than generated columns: what is stored stays as it is in a dump
--- and in a replica, whatever later versions make of the same text.
+-- A trigger rather than generated columns: what is stored stays the same in a dump
+-- and in a replica, even if later versions derive something else from the same text.
 CREATE FUNCTION stepadv_internal.fill_identities() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_fill_identities';
 COMMENT ON FUNCTION stepadv_internal.fill_identities() IS
@@ -101,7 +101,7 @@ AS $ddl$
 		-- inherit only from PostgreSQL 17 on.
 		CREATE SEQUENCE %1$I.steps_step_id_seq;
 
-		-- First what is read of every step: where a column lies behind texts, these must be passed over to find it.
+		-- First what is read of every step: where a column is stored after texts, these must be passed over to find it.
 		CREATE TABLE %1$I.steps (
 			step_id bigint NOT NULL DEFAULT nextval(%2$L::regclass),
 			state bigint,

@@ -1,4 +1,4 @@
--- Views over the adapters: what every one of them is made of.  All that these
+-- Views over the adapters: the parts of each.  All that these
 -- functions know is the attachment and the catalog, so that views can be made
 -- anew at any time: by maintain, by unmaintain, after an update of the extension.
 --
@@ -83,7 +83,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.free_name(text[], text, text) IS
 'a name that is not taken: what comes first keeps its name, the later takes a prefix';
 
--- What feeds a column of an adapter, where that is one column as it is.
+-- What feeds a column of an adapter, where that is one unchanged column.
 CREATE FUNCTION stepadv_internal.feeds(view regclass, name text, OUT relation regclass, OUT number integer)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -144,7 +144,7 @@ COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS
 'whether an index vouches for the step''s key in what an adapter of steps reads';
 
 -- Rows that are in no rollout would otherwise make up a group without any.  By the
--- column as it is stored: what is made of it costs.
+-- column as stored: an expression over it costs time.
 CREATE FUNCTION stepadv_internal.rollout_filter(a stepadv_internal.attached) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -161,7 +161,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS
 'part of attach: the condition that a row of an adapter is of a rollout; NULL where all are';
 
--- The roles that there are: columns of the adapters, and what is made of others.
+-- The roles that there are: columns of the adapters, and those derived from others.
 CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -277,9 +277,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history(stepadv_internal.attached, text) IS
-'part of attach: a group as a value with states made of histories; NULL where they come from elsewhere';
+'part of attach: a group as a value with states derived from histories; NULL where they come from elsewhere';
 
--- Rows with states made of tool calls where states are read, else without.
+-- Rows with states derived from tool calls where states are read, else without.
 CREATE FUNCTION stepadv_internal.rows_for(a stepadv_internal.attached, reads text[]) RETURNS regclass
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -306,7 +306,7 @@ COMMENT ON FUNCTION stepadv_internal.fold_rows(stepadv_internal.attached, text[]
 'part of attach: the relation g, a row per group and what divides it, with the group as a value, fed with the roles '
 'that are read, of the rows that count';
 
--- The same of all rows, or as it is kept: a value that is kept has every role that any function reads.
+-- The same of all rows, or the kept one: a value that is kept has every role that any function reads.
 CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

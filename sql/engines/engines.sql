@@ -1,7 +1,7 @@
 -- Tables of Citus and TimescaleDB: what is special about them is here.  Citus sends a query to the shards
 -- where every group is in one of them.  Foreign tables need nothing.
 --
--- It refuses some forms, which all views do without, over whatever tables: an outer join with a function that gives
+-- It refuses some forms, which all views avoid, over any tables: an outer join with a function that gives
 -- rows (with a subquery of it none), a lateral one beside it, a join of two such functions, a function below UNION ALL,
 -- a join with a union, a subquery without FROM, an argument that is not immutable of a function below a subquery.
 -- A table that it does not distribute must be in a subquery, beside shards.  Where a form costs plain tables
@@ -66,7 +66,7 @@ COMMENT ON FUNCTION stepadv_internal.engine_table(regclass) IS
 'what a table is to Citus or TimescaleDB, by which column it is distributed (NULL: it is whole on every node, or on '
 'one), and with which tables; NULLs: nothing; is_here: this node alone has its rows';
 
--- The tables below relations, at whatever depth, that Citus distributes.
+-- The tables below relations, at any depth, that Citus distributes.
 CREATE FUNCTION stepadv_internal.distributed_tables(relations regclass[])
 	RETURNS TABLE (relation regclass, distributed_by text, colocation integer)
 LANGUAGE plpgsql STABLE
@@ -164,7 +164,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.model_expression(regclass[], text) IS
 'part of attach: the expression for a model of progress_models in a view over relations; where Citus distributes one, '
-'the model as it is now';
+'the current model';
 
 -- A table that was distributed with citus.enable_unsafe_triggers has its triggers on each shard, of which no view
 -- knows: where they can find the attachment at all, on the node that has it, they must not let changes pass.  Nor
@@ -255,7 +255,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_shards(boolean, integer) IS
 'part of create_tables: into how many shards tables are distributed; NULL: they are not; error where that cannot be';
 
--- By the task, of which there are most, so that what several policies made of it is in one place.
+-- By the task, of which there are most, so that the rollouts of all policies are in one place.
 CREATE FUNCTION stepadv_internal.distribute_tables(schema text, keys text[], shards integer) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

@@ -3,7 +3,7 @@
 CREATE FUNCTION stepadv.contribution_summary(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (success boolean, n_rollouts integer, n_steps integer, n_contributing integer, share float8)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1500 ROWS 2
--- Bound now, whatever the search_path of who calls it; with one of its own it
+-- Bound now, independent of the search_path of the caller; with one of its own it
 -- would not be merged into the query around it.
 BEGIN ATOMIC
 	SELECT c.success, count(*)::integer, sum(c.n_steps)::integer, sum(c.n_contributing)::integer,

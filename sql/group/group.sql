@@ -237,7 +237,7 @@ COMMENT ON FUNCTION stepadv.group_union(stepadv.rollout_group, stepadv.rollout_g
 'the union of two groups, as by rollup, for ON CONFLICT DO UPDATE; NULL counts as an empty group: NULL only for two '
 'NULLs; errors as for rollup';
 
--- history_agg: the union of groups whose rollouts are all others, whatever their ids
+-- history_agg: the union of groups whose rollouts are all distinct, even with equal ids
 
 CREATE FUNCTION stepadv_internal.history_merge(stepadv.rollout_group, stepadv.rollout_group, bigint,
 	bigint) RETURNS stepadv.rollout_group

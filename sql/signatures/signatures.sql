@@ -56,7 +56,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_builtin_vocabulary';
 
 COMMENT ON FUNCTION stepadv.builtin_vocabulary() IS
-'the tools that action_signature knows, one row each; subcommand is '''' if the tool alone determines the meaning';
+'the tools that action_signature recognizes, one row each; subcommand is '''' if the tool alone determines the meaning';
 
 -- Rows of the extension show what is built in; rows of users are configuration,
 -- so pg_dump carries them.

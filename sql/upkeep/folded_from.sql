@@ -14,7 +14,7 @@ COMMENT ON FUNCTION stepadv_internal.read_below(regclass[]) IS
 'table that a function reads), virtual (a column)';
 
 -- With the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
--- here: as it is known in this database. Places of nodes in the text of a view are no part of its definition: they
+-- here: as in this database. Places of nodes in the text of a view are no part of its definition: they
 -- move with blanks and line breaks. The labels of an enum are what a value is known by where it becomes a text. A
 -- partition that is attached again has another row in the catalog. Each kind by itself: of most there is nothing, and
 -- to plan a query takes longer than to run it.
@@ -161,7 +161,7 @@ BEGIN
 	RAISE EXCEPTION 'cannot maintain groups of %: %', source, format(CASE found.kind
 			WHEN 'changing' THEN '%s gives another result each time that it is read'
 			WHEN 'setting' THEN '%s depends on settings of the session'
-			WHEN 'unknown' THEN 'what function %s reads is not known, as it is STABLE'
+			WHEN 'unknown' THEN 'what function %s reads is unknown because it is STABLE'
 			WHEN 'virtual' THEN 'triggers do not see column "%s" of %s, a virtual generated column'
 			ELSE 'function %s reads %s, whose changes are not seen' END, found.name, found.relation)
 		USING ERRCODE = 'feature_not_supported', DETAIL = CASE WHEN found.kind NOT IN ('unwatched', 'virtual')

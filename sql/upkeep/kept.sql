@@ -1,4 +1,4 @@
--- Kept groups: a group's value, and its digests, beside the rows that they are made of.
+-- Kept groups: a group's value, and its digests, beside their rows.
 --
 -- maintain makes, beside the views <prefix>_… of attach, and writes into the attachment:
 --
@@ -6,8 +6,8 @@
 --	<prefix>_folded			table: its rows, kept
 --	<prefix>_changed		table: keys of groups that wait to be folded (mode => 'refresh')
 --	<prefix>_seen			table: how many rows each group had when refresh looked (with a watermark)
---	<prefix>_fresh_digests	view: the digests of the groups, made of the rows
---	<prefix>_made_digests	view: the same, made of the kept groups
+--	<prefix>_fresh_digests	view: the digests of the groups, from the rows
+--	<prefix>_made_digests	view: the same, from the kept groups
 --	<prefix>_digests		table: what these say, kept.  It belongs to the groups, and who may write it is who
 --							holds their rows in <prefix>_folded
 --
@@ -29,7 +29,7 @@ COMMENT ON FUNCTION stepadv_internal.keep_groups_of_rows() IS
 CREATE FUNCTION stepadv_internal.stored_image(value anyarray) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_stored_image';
 COMMENT ON FUNCTION stepadv_internal.stored_image(anyarray) IS
-'an array as it is stored, where it is outside its row: the place; values of one image are the same';
+'the stored form of an array; outside its row: its place. Values with the same image are equal';
 
 CREATE FUNCTION stepadv_internal.fold_groups(attachment regclass, everything boolean) RETURNS bigint
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_fold_groups';

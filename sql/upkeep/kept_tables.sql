@@ -5,7 +5,7 @@
 -- partition that comes later gets them with its parent's.  The condition is always true: it shows whose trigger it
 -- is, and is there for the dependencies: who drops a companion with CASCADE must not leave triggers that fail.
 --
--- They are enabled whatever session_replication_role is, row triggers for logical replication alone.  A trigger
+-- They are enabled in every session_replication_role, row triggers for logical replication alone.  A trigger
 -- that a user disabled stays so, and maintained reports it.
 CREATE FUNCTION stepadv_internal.make_triggers(attachment regclass) RETURNS void
 LANGUAGE plpgsql
@@ -186,7 +186,7 @@ BEGIN
 	methods := ARRAY(SELECT m
 		FROM stepadv_internal.made_methods(a, ARRAY(SELECT k FROM stepadv_internal.methods_of(a) k)) m
 		WHERE m.method = ANY ((a).view_kinds) ORDER BY m.number);
-	FOREACH name IN ARRAY ARRAY(SELECT d.name FROM stepadv_internal.divisions(a) d WHERE NOT d.stands ORDER BY d.i)
+	FOREACH name IN ARRAY ARRAY(SELECT d.name FROM stepadv_internal.divisions(a) d WHERE NOT d.is_key ORDER BY d.i)
 		|| 'digest'::text LOOP
 		names := names || stepadv_internal.free_name(names, name, 'kept_'::text);
 	END LOOP;
@@ -204,7 +204,7 @@ BEGIN
 	END LOOP;
 	made := stepadv_internal.create_view((a).schema, (a).prefix || '_made_digests',
 		format('SELECT q.* FROM (%s) q(%s)', stepadv_internal.digest_query(of_groups, methods, parts), list),
-		format('the digests of the groups of %s, made of the kept groups', (a).source));
+		format('the digests of the groups of %s, from the kept groups', (a).source));
 	digests := stepadv_internal.create_kept(a, fresh, '_digests'::text, format('SELECT f.* FROM %s f', fresh),
 		format('digests of the groups of %s, kept by maintain; do not write to it. No digest: one of the '
 			'methods cannot be computed of the group, or steps of it have yet to come', (a).source));

@@ -49,7 +49,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.problems_of_kept(stepadv_internal.attached) IS
 'part of maintained and check_maintained: what keeps changes of the tables below from being seen';
 
--- One by one: what one owner has made of theirs is no error for the others.
+-- One by one: an error in the objects of one owner does not affect the others.
 CREATE FUNCTION stepadv.maintained()
 RETURNS TABLE (source regclass, prefix text, mode text, as_of timestamptz, age interval, problem text)
 LANGUAGE plpgsql STABLE
@@ -78,7 +78,7 @@ BEGIN
 		age := clock_timestamp() - as_of;
 		RETURN NEXT;
 	END LOOP;
-	-- What reads kept groups may be there when what they are made of is gone: a source that was dropped with
+	-- What reads kept groups may remain when their source is gone: a source that was dropped with
 	-- CASCADE, or a table that was made anew to distribute it, and its views with it.  Another role's row is not read.
 	FOR relation IN
 		SELECT stepadv_internal.relation_name(c.oid::regclass) FROM pg_class c

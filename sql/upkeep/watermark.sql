@@ -42,7 +42,7 @@ DECLARE
 	r record;
 BEGIN
 	IF cardinality(names) IS DISTINCT FROM (a).n_group_columns THEN
-		RAISE EXCEPTION 'cannot maintain groups of %: its group is not made of its own columns', (a).source
+		RAISE EXCEPTION 'cannot maintain groups of %: its group uses columns of other tables', (a).source
 			USING ERRCODE = 'feature_not_supported';
 	END IF;
 	FOR r IN

@@ -12,7 +12,7 @@ from support import Case
 from test_files import chat
 
 MANY = 200000
-# Name, content, what is said of it; None: it is loaded, or nothing in it is.
+# Name, content, the error; None: it is loaded, or it is empty.
 BAD = (
     ("cut.json", chat("c", 0, "x" * 100)[:90], "invalid JSON: it ends too early"),
     ("cut_in_utf8.json", chat("c", 1, "ä" * 100).encode()[: chat("c", 1, "ä").encode().index(b"\xc3") + 3], "invalid UTF-8"),
@@ -119,7 +119,7 @@ class Bad(Case):
         self.assertEqual(self.loaded(self.write("z.json", whole)).count("rollouts_added"), "2")
 
     def test_limits(self):
-        """what is too large for a document, in whatever packing"""
+        """what is too large for a document, in any compression"""
         from stepadv.importing import files
 
         plain = "".join(chat("p", n, "x" * (1000 if n != 7 else 600000)) + "\n" for n in range(9)).encode()

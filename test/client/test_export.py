@@ -140,7 +140,7 @@ class ExportTest(Case):
         self.assertEqual(sorted(line), ["completions", "labels", "prompt"])
 
     def test_columns(self) -> None:
-        """steps: columns as they are, whatever the texts; GRPO of 1 and 0 is 0.70710578"""
+        """steps: columns unchanged, with any texts; GRPO of 1 and 0 is 0.70710578"""
         lines = self.lines("texts.steps_grpo", "steps")
         self.assertEqual(len(lines), 4)
         self.assertAlmostEqual(lines[0].pop("advantage"), 0.70710578)
@@ -196,7 +196,7 @@ class ExportTest(Case):
                      "step 1 of rollout chat-t1 has no turn 1", "chats.steps_grpo", "messages", "--keep-negative")
 
     def test_refusals(self) -> None:
-        """what cannot be meant is said"""
+        """invalid combinations are errors"""
         self.refused('relation "tr.nothing" does not exist', "tr.nothing", "steps")
         self.refused("not a table or view", "tr.steps_step_id_seq", "steps")
         self.refused("rows for verl need tokens: step 0 of rollout b has none", "tr.steps_rtmc", "verl")

@@ -306,7 +306,7 @@ class AtOnce(Case):
         self.assertEqual(self.rows(), "3|3")
 
     def test_interrupts(self):
-        """interrupted or killed at whatever point: nothing of a file is there by half, nobody works on, a rerun completes"""
+        """interrupted or killed at any point: no file is loaded in part, no process remains, a rerun completes"""
         for n in range(4):
             self.write(f"cut/{n}.json", "[" + ",".join(chat(f"c{n}", i, "word " * 20) for i in range(300)) + "]")
         busy = "SELECT count(*) >= {} FROM pg_stat_activity WHERE application_name = 'stepadv import' AND wait_event_type = 'Lock'"
@@ -326,7 +326,7 @@ class AtOnce(Case):
         self.assertEqual(self.loaded(self.folder / "cut").count("rollouts_added", "steps_added"), "1200 1200")
 
     def test_full(self):
-        """no room for what waits on disk: it is said, and nothing is there"""
+        """no room for temporary files: an error, and nothing is loaded"""
         lines = (DATA / "otel/genai_lines.jsonl").read_bytes().splitlines(True)
         # More than is held.
         lines *= (6 << 20) // len(b"".join(lines))
@@ -342,7 +342,7 @@ class AtOnce(Case):
                 stdin.close()
 
     def test_lost(self):
-        """a connection that is lost is said, and nothing is there by half"""
+        """a lost connection is an error, and nothing is loaded in part"""
         for name in "ab":
             self.write(f"lost/{name}.json", "[" + ",".join(chat(f"l{name}", i, "x") for i in range(50)) + "]")
         busy = "FROM pg_stat_activity WHERE application_name = 'stepadv import' AND wait_event_type = 'Lock'"

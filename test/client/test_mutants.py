@@ -1,4 +1,4 @@
-"""Mutants of the example files of every format, by bytes and by members: whatever a file is, the readers say what is wrong
+"""Mutants of the example files of every format, by bytes and by members: for any file, the readers report what is wrong
 with it, and never fail otherwise."""
 
 import copy

@@ -77,7 +77,7 @@ class Runs(Case):
         self.assertIn("3 judged", self.tries(again))
         self.connection.execute("DELETE FROM t.rollouts")
         said = self.loaded("-J", 2, self.folder / "job/fix__aaaaaaa/agent/trajectory.json")
-        self.assertEqual(self.tries(said), "1 try of 1 task, 1 judged (from result.json)", "a file alone: what stands above it")
+        self.assertEqual(self.tries(said), "1 try of 1 task, 1 judged (from result.json)", "a file alone: the directories above it")
         self.loaded("-v", "7", self.folder / "job/hunt__ccccccc")
         self.assertEqual(self.lines("SELECT rollout_id, policy_version FROM t.rollouts ORDER BY 1"), "own/fix / aaaaaaa|own lab/m1\nown/hunt / ccccccc|7")
 
@@ -123,7 +123,7 @@ class Runs(Case):
             "rail/7|rail-0|0.0|lab/m1", "rail/7|rail-1|1.0|lab/m1", "shop/7|shop-0|0.0|lab/m1", "shop/7|shop-1|1.0|lab/m1"]))
         self.connection.execute("DELETE FROM t.rollouts")
         self.loaded(self.folder / "tau/shop/simulations/shop-1.json")
-        self.assertEqual(self.lines("SELECT task_id FROM t.rollouts"), "shop/7", "a file alone: what stands above it")
+        self.assertEqual(self.lines("SELECT task_id FROM t.rollouts"), "shop/7", "a file alone: the directories above it")
 
     def test_reports(self):
         """SWE-bench: reports of the harness, of instances, of a service, the nearest of several; what they say is no try"""
@@ -219,7 +219,7 @@ class Runs(Case):
         self.assertEqual(self.lines("SELECT action FROM t.steps"), "a")
 
     def test_hostile(self):
-        """verdicts that are none, and names that would steer a terminal: nothing is said of them but what is there"""
+        """invalid verdicts, and names with terminal escapes: the report has only what is there"""
         self.trial("fix__aaaaaaa", "own/\x1b]0;x\x07fix", {"reward": "much"}, ("agent/trajectory.json", atif("s1", user("Fix it."), call("ls", "a.py"))))
         for name, content in (("verifier/reward.txt", "x" * 100000), ("verifier/reward.json", "[" * 100000), ("report.json", '{"resolved_ids": {"a": 1}}')):
             self.write(f"job/fix__aaaaaaa/{name}", content)

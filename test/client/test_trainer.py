@@ -94,7 +94,7 @@ class TrainerTest(Case):
         self.assertLess(r2[0], 0)
 
     def test_refusals(self) -> None:
-        """what cannot be meant is said, and nothing is there"""
+        """invalid input is an error, and nothing is inserted"""
         row = {"task_id": "a", "rollout_id": "r"}
         for rollouts, told, problem in (
             ([row], [], "1 rollouts, but steps of 0"),
@@ -143,7 +143,7 @@ class TrainerTest(Case):
         self.connection.execute("DELETE FROM rl.rollouts")
 
     def by_task(self, method: str, actions: dict[str, str]) -> dict[str, list[float]]:
-        """The advantages of rollouts in rl, which are told apart by what they did."""
+        """The advantages of rollouts in rl, which are distinguished by their actions."""
         rows = self.connection.execute(f"SELECT string_agg(action, '' ORDER BY step_no), array_agg(advantage ORDER BY step_no) FROM rl.steps_{method} GROUP BY rollout_id")
         found = dict(rows.fetchall())
         self.assertEqual(sorted(found), sorted(actions.values()))

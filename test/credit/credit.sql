@@ -38,7 +38,7 @@ CREATE TABLE credit.choices (
 	action text,
 	weight float8 NOT NULL CHECK (weight > 0),
 	outcomes jsonb NOT NULL,
-	reward float8 NOT NULL DEFAULT 0,			-- for doing it, whatever comes of it
+	reward float8 NOT NULL DEFAULT 0,			-- for the action, in any next state
 	PRIMARY KEY (problem, state, action)
 );
 
@@ -79,7 +79,7 @@ BEGIN
 	state AS (
 		SELECT r, c, keys FROM cell, generate_series(0, 3) keys
 		WHERE what NOT IN ('G', 'X')
-			-- Nobody stands on a key that he has not, nor in a door that he cannot open.
+			-- No agent is on a key without having it, nor in a door that it cannot open.
 			AND (what NOT IN ('k', 'K') OR keys & 1 > 0) AND (what NOT IN ('l', 'L') OR keys & 2 > 0)
 			AND (keys & 1 = 0 OR drawn LIKE '%k%') AND (keys & 2 = 0 OR drawn LIKE '%l%')
 	),
@@ -166,7 +166,7 @@ FROM credit.choices c JOIN credit.problems p USING (problem), jsonb_each_text(c.
 WHERE p.hazard > 0 AND o.key NOT LIKE '!%'
 GROUP BY c.problem, c.state, c.action, c.reward;
 
--- v = r + gamma P v, iterated until it stands still (to 1e-15 of the scale of the
+-- v = r + gamma P v, iterated until it converges (to 1e-15 of the scale of the
 -- rewards, which leaves less than 1e-12 as long as a rollout ends with a
 -- probability above .001 a step).
 CREATE FUNCTION credit.solve(problem text, gamma float8) RETURNS void

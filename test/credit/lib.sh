@@ -10,7 +10,7 @@ settings()
 	groups=${CREDIT_GROUPS:-$1}
 	seed=${CREDIT_SEED:-1}
 	jobs=${CREDIT_JOBS:-$(nproc)}
-	# What is in the repository is that of the settings that nobody touched.
+	# What is in the repository is that of the default settings.
 	write=${CREDIT_WRITE:-$([ "$groups $seed" != "$1 1" ] || echo 1)}
 }
 

@@ -1,6 +1,6 @@
 /*
  * check.h
- *		What must hold of every signature, whatever it was made of.
+ *		What must hold for every signature of any input.
  */
 #ifndef FUZZ_CHECK_H
 #define FUZZ_CHECK_H

@@ -5,7 +5,7 @@
 #   FUZZ_RUNS=-1      or a number of runs
 #   FUZZERS='shell call observation matcher'
 # It begins with what is in corpus/; inputs that were found interesting are kept in
-# build/fuzz, so that a later run goes on from there.
+# build/fuzz, so that a later run continues from there.
 
 set -euo pipefail
 
@@ -42,7 +42,7 @@ kernels="call call_arguments effects observation patch render sequence_matcher s
 	shell/shell_heredoc shell/shell_word shell/subcommands shell/variants"
 mkdir -p "$work/objects"
 
-# What all of them are made of is compiled once.
+# Their common parts are compiled once.
 compile()
 {
 	"$clang" -std=gnu11 -g -O1 -Wall -Werror -fno-omit-frame-pointer \

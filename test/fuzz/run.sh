@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Inputs that nobody thought of, for as long as one likes: make fuzz FUZZ=5min, 2h, 600.
+# Random inputs, for a given time: make fuzz FUZZ=5min, 2h, 600.
 #   FUZZ=4min         for all targets together
 #   SEED=1            of what runs in a server; the kernels go on from what they found
 #   FUZZERS='shell call observation matcher types calls hostile queries upkeep'

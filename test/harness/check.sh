@@ -5,7 +5,7 @@
 # ONLY='regress isolation tap' (any of them) narrows it; TESTS='a b' picks
 # regress tests by name, SPECS='a b' isolation tests, TAP='a b' TAP tests; JOBS=1 runs one after the other;
 # CC=clang, SANITIZE=undefined, SANITIZE=address, VALGRIND=1 and SETTINGS='jit=on …' are
-# told of in docs/internals/testing.md; checkers.sh has what they need.
+# described in docs/internals/testing.md; checkers.sh has what they need.
 
 here=$(dirname "$0")
 sh "$here/deps.sh" test
@@ -18,31 +18,37 @@ log=$top/build/check.log
 passed=0
 failed=0
 skipped=()
-# What takes longest, in this order: it is begun first, so that nothing long is left
-# over at the end, and long regress tests are dealt out evenly.  A test that is not
-# here may come at any time.
-long_jobs='regress renamed strangers pg_upgrade upgrade isolation dashboard cancel_crash client upkeep report'
-long_tests='equivalence instances over_time attach compare methods upkeep ddl group_fold by_turn problems tables curation attach_catalog cluster simulator'
+# The longest, in this order: they begin first, so that the processors are busy until the end, and
+# long regress tests are spread evenly.  A test that is not here may come at any time.
+long_jobs='pg_upgrade upgrade strangers regress renamed client isolation upkeep cancel_crash report upkeep_applied docs trainer tables
+	standby partitions foreign hostile dashboard parallel tutorial'
+long_tests='credit_check instances upkeep group_fold equivalence over_time panels attach tables igpo tokens behaviour methods truncated problems
+	simulator upkeep_without_triggers upkeep_more compare group_version by_turn history_views parallel_fold attach_catalog load q_error
+	versions identity batch_td decisions state'
 
-# What takes half of the time: `make check` draws an eighth of each list, by a seed that it prints,
-# and `make check-all` (ALL=1) runs them all.  Rights, numbers, docs and the client are in every run.
+# Half of the time is spent in these, with their seconds: `make check` draws an eighth of that time, by a seed
+# that it prints, and `make check-all` (ALL=1) runs them all.  Privileges, numbers, docs and the client are in every run.
 seed=${SEED:-$(date +%s)}
-drawn_tests='equivalence instances over_time compare methods upkeep upkeep_more upkeep_without_triggers group_fold problems
-	curation attach_catalog by_turn behaviour credit_check cluster simulator progress_simulator decisions
-	history_views tables ddl parallel_fold stored_rows resample panels identity progress_sparse truncated'
-drawn_specs='upkeep_refresh upkeep_writers'
-drawn_taps='upkeep renamed pg_upgrade upgrade cancel_crash long_work dump_restore shared_fold upkeep_applied standby foreign'
+drawn='sql/credit_check:76 sql/instances:60 sql/upkeep:59 sql/group_fold:49 sql/equivalence:41 sql/over_time:33 sql/panels:30 sql/tables:19
+	sql/behaviour:15 sql/problems:14 sql/simulator:14 sql/truncated:14 sql/compare:12 sql/upkeep_more:12
+	sql/upkeep_without_triggers:12 sql/attach_catalog:10 sql/by_turn:10 sql/history_views:10 sql/parallel_fold:10 sql/decisions:8
+	sql/identity:8 sql/curation:6 sql/ddl:5 sql/progress_sparse:4 sql/progress_simulator:2 sql/cluster:1 sql/resample:1 sql/stored_rows:1
+	specs/upkeep_writers:36 specs/upkeep_refresh:9
+	t/pg_upgrade:91 t/upgrade:85 t/renamed:72 t/upkeep:35 t/cancel_crash:25 t/upkeep_applied:19 t/standby:11 t/foreign:8 t/dump_restore:6
+	t/long_work:6 t/shared_fold:4'
 
-# Of some words those that this run takes: all that are not in a list, and of the list an eighth.
-drawn()
+# One after the other in an order by the seed, each that still fits.
+lucky=$(for test in $drawn; do echo "$(echo "$seed $test" | cksum | cut -d ' ' -f 1) ${test/:/ }"; done | sort -n |
+	awk '{ name[NR] = $2; cost[NR] = $3; all += $3 } END { for (i = 1; i <= NR; i++) if (sum + cost[i] <= all / 8) { sum += cost[i]; print name[i] } }')
+
+# Of the tests of a folder those that this run takes.
+chosen()
 {
-	local list=$1 word
+	local folder=$1 word
 	shift
-	local lucky
-	lucky=$(for word in $list; do echo "$(echo "$seed $word" | cksum | cut -d ' ' -f 1) $word"; done | sort -n | awk '{ w[NR] = $2 } END { for (i = 1; i <= NR / 8 + 0.75; i++) print w[i] }')
 	for word in "$@"; do
-		case " $(echo $list) " in
-			*" $word "*) [ -z "${ALL:-}" ] && case " $(echo $lucky) " in *" $word "*) ;; *) continue ;; esac ;;
+		case " $(echo $drawn) " in
+			*" $folder/$word:"*) [ -z "${ALL:-}" ] && case " $(echo $lucky) " in *" $folder/$word "*) ;; *) continue ;; esac ;;
 		esac
 		echo "$word"
 	done
@@ -156,7 +162,7 @@ if wants regress; then
 		cp "$top"/test/one_more_method/* "$stage$("$pg_config" --sharedir)/extension/"
 		extensions+=(--load-extension=stepadv_median)
 	fi
-	tests=${TESTS:-$(drawn "$drawn_tests" $(regress_tests))}
+	tests=${TESTS:-$(chosen sql $(regress_tests))}
 	parts=$(($(wc -w <<<"$tests") < slots ? $(wc -w <<<"$tests") : slots))
 	[ "$parts" -le 4 ] || parts=4
 	for part in $(seq "$parts"); do
@@ -170,7 +176,7 @@ if wants isolation && [ -n "$(all_of specs spec)" ]; then
 	folder isolation
 	add_job isolation isolation "$work/isolation" "$pgxs_dir/test/isolation/pg_isolation_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
 		--launcher=test/harness/isolationtester.sh --temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
-		--load-extension=stepadv --dbname=isolation_regression ${SPECS:-$(drawn "$drawn_specs" $(all_of specs spec))}
+		--load-extension=stepadv --dbname=isolation_regression ${SPECS:-$(chosen specs $(all_of specs spec))}
 fi
 if wants tap && [ -n "$(all_of t pl)" ]; then
 	export TEMP_CONFIG=$work/temp.conf TESTDATADIR=$work/tap TESTLOGDIR=$work/tap PG_TEST_PORT_DIR=$work/ports
@@ -180,7 +186,7 @@ if wants tap && [ -n "$(all_of t pl)" ]; then
 	export PATH=$bindir:$PATH
 	[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
 	copy_initdb
-	for t in ${TAP:-$(drawn "$drawn_taps" $(all_of t pl))}; do
+	for t in ${TAP:-$(chosen t $(all_of t pl))}; do
 		add_job "$t" "$t" "$work" prove -v "test/t/$t.pl"
 	done
 fi
@@ -188,7 +194,7 @@ fi
 run_jobs "$long_jobs"
 errors_of_valgrind || failed=$((failed + 1))
 
-[ -n "${ALL:-}" ] || echo "long tests drawn by SEED=$seed; make check-all runs all of them"
+[ -n "${ALL:-}" ] || echo "long tests drawn by SEED=$seed: $(echo $lucky); make check-all runs all of them"
 [ "${#skipped[@]}" = 0 ] || echo "${#skipped[@]} TAP tests skipped, for the reasons above: ${skipped[*]}"
 echo "full log: build/check.log"
 echo "$passed passed, $failed failed"

@@ -1,4 +1,4 @@
-# Shell functions for what make check can be told to watch a server with.  Sourced by
+# Shell functions for the memory checkers of make check.  Sourced by
 # check.sh after cluster.sh; docs/internals/testing.md says how each is called.
 #
 #   ready_for_checkers      says what is missing, and ends the script

@@ -57,7 +57,7 @@ stop_cluster()
 }
 
 # Copy what the build needs, keeping times, so that a second run compiles only
-# what changed; the user's own tree stays as it is.
+# what changed; the user's own tree is not changed.
 sync_tree()
 {
 	local tree=$1 file
@@ -75,7 +75,7 @@ sync_tree()
 	LC_ALL=C comm -23 "$tree/.theirs" "$tree/.ours" | cut -d ' ' -f 3- | (cd "$top" && tar -cf - --no-recursion --verbatim-files-from -T -) | tar -xpf - -C "$tree" --no-same-owner
 }
 
-# Sum, size and name of what is made by nobody but people, a line each: one process
+# Checksum, size and name of every source file, a line each: one process
 # for all of them, where comparing file by file took most of a second run.
 sums_of()
 {

@@ -51,7 +51,7 @@ missing_packages()
 		major=$(distro_major)
 	fi
 	if ! has_pgxs; then
-		# Before the first `apt-get update` a new machine knows no package.
+		# Before the first `apt-get update` a new machine has no list of packages.
 		echo "postgresql-server-dev-${major:-all}"
 	fi
 	has_server || echo "postgresql-${major:-all}"

@@ -72,7 +72,7 @@ start_job()
 	set +m
 }
 
-# Those that have ended are told of, and forgotten.
+# Jobs that have ended are reported, and removed.
 reap_jobs()
 {
 	local i status name
@@ -80,7 +80,7 @@ reap_jobs()
 	for i in "${!job_pids[@]}"; do
 		! kill -0 "${job_pids[$i]}" 2>/dev/null || continue
 		name=${job_names[$i]}
-		# Whatever was killed has said nothing.
+		# A killed job has left no status.
 		status=$(cat "$work/$name.status" 2>/dev/null || echo 1)
 		unset "job_pids[$i]"
 		job_ended "$name" "$status" $((SECONDS - job_starts[$i])) "$work/$name.log"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # make server SOURCE=/usr/src/postgresql-15.18 PREFIX=/opt/pg15-watched: a server to test
 # against that watches over its memory.  With assertions, every freed piece overwritten,
-# every new one filled with what nobody means; and under Valgrind it says which piece is
+# every new one filled with random bytes; and under Valgrind it says which piece is
 # whose.  With SANITIZE=address the compiler watches instead.
-# SOURCE is PostgreSQL's own, as it is unpacked; CONFIGURE has more words for it.
+# SOURCE is PostgreSQL's unpacked source; CONFIGURE has more options for configure.
 
 set -eu
 

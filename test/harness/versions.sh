@@ -32,7 +32,7 @@ if [ "$PG" = all ]; then
 	for version in "${known[@]}"; do
 		[ -z "$(pg_config_of "$version")" ] || wanted+=("$version")
 	done
-	# A server that lies elsewhere, or none yet: what make check alone would take.
+	# A server elsewhere, or none yet: as make check alone.
 	[ "${#wanted[@]}" != 0 ] || wanted=("$(command -v pg_config || echo default)")
 else
 	read -ra wanted <<<"$PG"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the viewer of the report, unless it is newer than what it is made of.
+# Builds the viewer of the report, unless it is newer than its sources.
 # Its libraries come from npm, into build/viewer.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -1,7 +1,7 @@
 """Decision problems for learning curves: small enough to be solved exactly.
 
-What the policy knows is the whole state, as an agent knows what it has read; what the
-methods are told is how the state looks, which may hide part of it (`hides`), or be
+The policy sees the whole state, as an agent has read it; what the
+methods see is the appearance of the state, which may hide part of it (`hides`), or be
 finer than it need be.  A rollout ends at an end of the problem, or at any step with
 the probability HAZARD, its budget used up, so that no state has to know the time.
 """
@@ -56,7 +56,7 @@ class Problem:
     def values(
         self, mean: Callable[[int, list[float]], float], v: list[float] | None = None, enough: float = 1e-9
     ) -> list[float]:
-        """V by repeating Bellman's equation from `v` on, until it stands still."""
+        """V by repeating Bellman's equation from `v` on, until it converges."""
         v = [0.0] * len(self.table) if v is None else v
         while True:
             moved = 0.0
@@ -139,7 +139,7 @@ def stages(name: str, about: str, n: int, *, seen: bool, actions: int = 3) -> Pr
 
 
 def traps(name: str, about: str, *, seen: bool) -> Problem:
-    """Eight places in a row; a short cut is a trap that nobody notices before the end."""
+    """Eight places in a row; a short cut is a trap that shows only at the end."""
 
     def choices(state: tuple[int, bool]) -> dict[str, list[Outcome]]:
         place, caught = state
@@ -155,7 +155,7 @@ def traps(name: str, about: str, *, seen: bool) -> Problem:
 
 
 def houses(name: str, about: str, *, seen: bool) -> Problem:
-    """Four houses round a square, something to fetch in two of them, in whatever order; then home."""
+    """Four houses round a square, something to fetch in two of them, in any order; then home."""
 
     def choices(state: tuple[int, frozenset[int]]) -> dict[str, list[Outcome]]:
         at, got = state

@@ -61,7 +61,7 @@ foreach my $phase (keys %{ $meta->{prereqs} })
 	}
 }
 
-# Every extension is there, in the version that is said, and so is its page.
+# Every extension exists in the stated version, and so does its page.
 my %controls = map { s{.*/|\.control$}{}gr => 1 } glob("'$folder'/*.control '$folder'/*/*.control");
 must($meta->{provides}{$_}, "$_.control is not provided") foreach keys %controls;
 while (my ($name, $extension) = each %{ $meta->{provides} })

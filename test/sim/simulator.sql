@@ -4,7 +4,7 @@
 -- random numbers are signature_hash of (seed, rollout, step), the same everywhere.
 --
 -- The family: n rooms in a row, the goal is the last one, a locked door bars the
--- way, its key lies in another room.  A state is (room, has_key, door_open), so
+-- way, its key is in another room.  A state is (room, has_key, door_open), so
 -- the process is Markov and the state is what the agent observes.  Moves fail
 -- with a slip probability.  The policy is stationary, stochastic and gives up
 -- now and then, so every rollout ends.  Reward 1 for entering the goal, else 0.
@@ -259,7 +259,7 @@ $$
 $$;
 
 -- A recursive query that does one step of all rollouts at a time; inlined into
--- the caller's query, so that columns nobody asks for cost nothing.
+-- the caller's query, so that columns that are not selected cost nothing.
 CREATE FUNCTION sim.simulate(
 	groups integer,				-- number of groups; group i is an instance of task (i - 1) mod tasks
 	rollouts integer DEFAULT 8,	-- per group

@@ -209,7 +209,7 @@ FROM (VALUES
 ) v(command, signature)
 WHERE sh(command) IS DISTINCT FROM signature;
 
--- What was said otherwise before (the second column), and what is said now.
+-- Earlier signatures (the second column), and the current ones.
 SELECT command, was, signature, sh(command) AS got
 FROM (VALUES
 	('cd /app && pip install foo', 'install@/app/foo', 'install@foo'),

@@ -42,7 +42,7 @@ SELECT unmaintain('steps', 'few');
 SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
 WHERE c.relnamespace = 'av'::regnamespace AND c.relkind = 'v' AND col_description(c.oid, a.attnum) IS NULL;
 SELECT a.attname, col_description(a.attrelid, a.attnum) FROM pg_attribute a WHERE a.attrelid = 'steps_rtmc'::regclass AND a.attnum > 0 ORDER BY a.attnum;
--- Nobody writes over what somebody wrote.
+-- A view does not replace a relation of a user.
 COMMENT ON COLUMN steps_rtmc.q IS 'mine';
 SELECT count(*) FROM add_views('steps', '{}', 'steps');
 SELECT col_description('steps_rtmc'::regclass, attnum) FROM pg_attribute WHERE attrelid = 'steps_rtmc'::regclass AND attname = 'q';

@@ -1,4 +1,4 @@
--- attach and detach: views over tables that people have, whatever their types and names.
+-- attach and detach: views over existing tables, with any types and names.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 
@@ -75,7 +75,7 @@ CREATE INDEX ON att_mixed (run, task);
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_mixed', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('public', 'att_mixed');
 
--- Domains, enums, arrays, dates; a bigint key that only the user knows about.
+-- Domains, enums, arrays, dates; a bigint key that is not declared.
 CREATE DOMAIN att_key AS bigint CHECK (VALUE > 0);
 CREATE DOMAIN att_name AS text;
 CREATE TYPE att_verb AS ENUM ('look', 'go', 'take');
@@ -160,7 +160,7 @@ FROM full_groups g, stepadv.hgpo(g.rollouts) w LEFT JOIN att_full_hgpo v USING (
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS tempo, count(DISTINCT w.advantage) > 20 AS various
 FROM full_groups g, stepadv.tempo(g.rollouts) w LEFT JOIN att_full_tempo v USING (step_id);
 -- The graph: nodes and edges beside an example of a step there; the goal has none.
--- What is borrowed of graphgpo's options is what the function knows; its own go first, all of them.
+-- Of graphgpo's options those that the function has are borrowed; its own options come first, all of them.
 WITH want AS (SELECT run, task, n.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS g
 		FROM att_full GROUP BY run, task) x, stepadv.graph_nodes(x.g, success_above => 0.75) n)
 SELECT count(*) = (SELECT count(*) FROM att_full_graph_nodes) AND count(*) > 20 AS all_nodes,
@@ -327,7 +327,7 @@ FROM att_opt_rtmc a JOIN (SELECT t.* FROM (SELECT run, task, stepadv.rollout_agg
 	stepadv.rtmc(g.rollouts, gamma => 0.9, prior => 1, visit => 'every', success_above => 0.25) t) w USING (step_id);
 
 -- A filter on the group goes to the index, below the aggregate and for the base
--- columns; where nobody asks for these they are not joined at all.
+-- columns; a query without these does not join it.
 CREATE TABLE att_plan AS SELECT i AS id, i / 50 AS grp, i / 10 AS traj, i % 10 AS n, i % 4 AS st, i % 3 AS act, (i % 2)::float8 AS rew, 'text ' || i AS words FROM generate_series(0, 49999) i;
 ALTER TABLE att_plan ADD PRIMARY KEY (id);
 CREATE INDEX ON att_plan (grp);

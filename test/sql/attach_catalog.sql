@@ -76,7 +76,7 @@ SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a') = :'before' AS same, obj_description('acat.a_compare'::regclass) IS NULL AS none, obj_description('acat.a_rows'::regclass);
 SELECT stepadv.detach('acat.steps') > 20 AS detached, pg_temp.left_behind('acat');
 
--- The source is dropped with all views: what is left is in nobody's way.
+-- The source is dropped with all views: what is left hinders no command.
 SELECT pg_temp.attach('a');
 DROP TABLE acat.steps CASCADE;
 SELECT pg_temp.left_behind('acat'), (SELECT count(*) FROM stepadv.attachments()) AS known, (SELECT count(*) FROM pg_temp.anew()) AS made;

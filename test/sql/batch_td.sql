@@ -50,7 +50,7 @@ SELECT a.step_id, a.n_state, a.n_action, round(a.q::numeric, 12) AS q, round(a.v
 FROM (SELECT rollout_agg(id, r, no, s, a, rew, NULL, NULL, NULL, NULL, NULL, turn, NULL, NULL, NULL) AS g FROM (VALUES
 	(1, 1, 0, 1, 1, 0::float8, 1), (2, 1, 1, 9, 5, 0, 1), (3, 1, 2, 2, 1, 0, 2), (4, 2, 0, 1, 1, 0, 1), (5, 2, 1, 9, 5, 0, 1), (6, 2, 2, 1, 2, 0, 2),
 	(7, 3, 0, 2, 2, 1, 1)) v(id, r, no, s, a, rew, turn)) y, batch_td(by_turn(g), gamma => 0.5, prior => 0) a;
--- Nobody judged; no group
+-- No rollout judged; no group
 SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
 SELECT a.* FROM batch_td(NULL) a;
 
@@ -64,7 +64,7 @@ WHERE t <= 5 + (n * r) % 15 GROUP BY n;
 SELECT lambda, count(*) FILTER (WHERE n_state = n_action) AS only_actions, count(*) FILTER (WHERE n_state = n_action AND advantage <> 0) AS not_zero,
 	count(*) FILTER (WHERE advantage <> 0 AND abs(advantage) < 1e-8) AS noise
 FROM walk, (VALUES (0), (0.5), (1)) l(lambda), batch_td(g, gamma => 1, lambda => l.lambda, prior => 0) GROUP BY lambda ORDER BY lambda;
--- The mean of the targets of a state's visits is its value, whatever the parts of it.
+-- The mean of the targets of a state's visits is its value, for any parts.
 SELECT max(abs(sum)) < 1e-3 AS advantages_cancel FROM (
 	SELECT sum(a.advantage) FROM walk, batch_td(g, gamma => 0.95, lambda => 0.4, prior => 0) a JOIN steps(g) s USING (step_id) GROUP BY n, s.state) y;
 

@@ -17,7 +17,7 @@ CREATE FUNCTION digest(g stepadv.rollout_group, success_above float8 DEFAULT 0) 
 $$ SELECT stepadv.group_digest(g, '{}', NULL, measures => '{steps,repeats,cost}', success_above => digest.success_above, horizon_width => 1) $$;
 SELECT m.measure, m.n_rollouts, m.mean, m.p50, m.per_success FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.digest_measures(digest(g)) m;
 SELECT h.* FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.digest_horizons(digest(g)) h;
--- A higher mark, and nobody reaches it; costs, a step without one costs 1.
+-- A higher threshold that no rollout reaches; costs: a step without one costs 1.
 SELECT h.* FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.digest_horizons(digest(g, 1)) h;
 CREATE FUNCTION costly(factor float8, less float8) RETURNS stepadv.rollout_group LANGUAGE sql AS
 $$ SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost * factor - less) FROM moves $$;
@@ -186,7 +186,7 @@ SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'a
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "ok", "policy_version": "version"}', views => '{all}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"success_by_horizon": {"width": 0}}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"measures_over_time": {"width": 1}}');
--- Where what is kept of a group is made of its kept value, it is what the rows say: of groups whose rollouts are
+-- What is kept of a group and computed from its kept value equals what the rows give: of groups whose rollouts are
 -- of several versions or of none that is known, with categories, methods that ask for a value
 -- beside the others, and measures that others say of a rollout; of all groups and of those that a refresh
 -- keeps; by turn, too.

@@ -91,7 +91,7 @@ BEGIN
 	EXECUTE statements;
 	RETURN (SELECT count(*) FROM stepadv_internal.attachments('regress_catalog_stranger'::regrole));
 END $$;
--- Nobody else's attachment is in the way of this, and it is none.
+-- An attachment of another user does not hinder this, and it is none.
 SELECT pg_temp.try(s), s FROM (VALUES
 	('INSERT INTO cat_stranger.f_attachment DEFAULT VALUES'),
 	('INSERT INTO cat_stranger.f_attachment (rows) VALUES (''cat.s_rows'')'),
@@ -197,7 +197,7 @@ ALTER TABLE t RENAME TO "new t";
 SELECT * FROM stepadv_internal.view_columns('united') WHERE column_number = 4;
 ALTER TABLE "new t" RENAME TO t;
 ALTER TABLE t RENAME COLUMN "new x" TO x;
--- Has a column a value in every row?  As far as tables say so, and nothing stands beside it or fills it up.
+-- Does a column have a value in every row?  If tables declare it, and no outer join or default fills it.
 CREATE TABLE nn (k integer NOT NULL, l integer);
 CREATE VIEW nn_both AS SELECT k, l, k + 1 AS c FROM nn UNION ALL SELECT k, k, k FROM nn;
 CREATE VIEW nn_none AS SELECT k, NULL AS l FROM nn UNION ALL SELECT NULL, NULL;
@@ -557,7 +557,7 @@ SELECT * FROM stepadv.probe_set(NULL);
 SELECT stepadv.probe_set('cat.steps'), stepadv.probe_set(NULL), current_user = session_user AS myself LIMIT 2;
 SELECT (p).who, (p).result FROM (SELECT stepadv.probe(r, 'SELECT 2') AS p FROM unnest('{cat.steps,cat_stranger.own_table,NULL}'::regclass[]) r OFFSET 0) s WHERE (p).who <> session_user;
 
--- Who: the owner, for a superuser and for members of his role; nobody else becomes him.
+-- Who: the owner, for a superuser and for members of the owner's role; no other user becomes the owner.
 SELECT who, path FROM stepadv.probe('cat_stranger.own_table');
 SELECT who = session_user AS myself FROM unnest('{NULL,4000000000,pg_class}'::regclass[]) r, stepadv.probe(r);
 SET ROLE regress_catalog_member;

@@ -22,7 +22,7 @@ SELECT step_id, round(scaled_a::numeric, 3) AS scaled_a, round((advantage_a / sq
 FROM cmp_hand_disagreements ORDER BY abs(difference) DESC;
 -- A threshold of 0.2 makes rtmc neutral on looking.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', views => '{all}', prefix => 'cmp_near', options => '{"compare": {"methods": "grpo,rtmc", "success_above": 1}, "quadrants": {"threshold": 0.2}}');
--- And nobody has a return above 1.
+-- And no rollout has a return above 1.
 SELECT success, quadrant, n_steps FROM cmp_near_quadrants WHERE task = 1 ORDER BY 1, 2;
 SELECT stepadv.detach('cmp_hand') > 10 AS dropped;
 
@@ -66,7 +66,7 @@ SELECT bool_and(c.success IS NOT DISTINCT FROM r.success) AS equal, count(*) FIL
 	count(*) FILTER (WHERE c.success IS NULL) > 20 AS not_judged, bool_and(c.base_rtmc = 'base ' || c.base_success || '-' || c.step_no) AS own_columns
 FROM cmp_steps_compare c JOIN cmp_steps_rollouts r USING (grp, rollout_id);
 -- What the zipping rests on: every function has a row per step, in one order,
--- whatever the order of the steps and of the parts that a group was made of.
+-- in any order of the steps and of the parts of a group.
 SELECT count(*) AS steps, count(*) FILTER (WHERE NOT (c.n = 11 AND c.same)) AS out_of_step
 FROM (SELECT stepadv.rollup(g ORDER BY part DESC) AS g FROM (
 		SELECT part, stepadv.rollout_agg(pg_temp.r(i::text, 1000000), traj, i, i % 3, i % 2, i % 5, i % 7 = 0, i % 4, i, i, 1 ORDER BY md5(i::text)) AS g
@@ -158,7 +158,7 @@ SELECT task, policy_version, success, quadrant, n_steps, share FROM cmp_hand_qua
 SELECT stepadv.detach('cmp_hand') > 10 AS dropped;
 
 -- Wherever the version is, against a plain count of what _compare shows.  In the steps it
--- is that of the first that says it, whatever later ones say.
+-- is that of the first that has one, regardless of later ones.
 CREATE TABLE cmp_versions AS SELECT s.*, CASE WHEN pg_temp.r('none' || success, 5) = 0 THEN NULL WHEN n > 1 THEN 'later' WHEN n = 1 OR pg_temp.r('first' || success, 3) > 0 THEN 'v' || pg_temp.r('version' || success, 3) END AS policy_version FROM cmp_steps s;
 CREATE TABLE cmp_versions_flat AS TABLE cmp_versions;
 CREATE INDEX ON cmp_versions (grp);
@@ -173,7 +173,7 @@ SELECT pg_temp.attach_versions('cmp_v_rollouts', 'cmp_steps', 'policy_version', 
 	AND pg_temp.attach_versions('cmp_v_none', 'cmp_versions', NULL, 'cmp_runs') AS attached;
 CREATE FUNCTION pg_temp.columns(view text) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = view::regclass AND attnum > 0 $$;
--- Shown once where it is the same, and not at all where attach was not told.
+-- Shown once if it is the same, and not at all if attach has no such column.
 SELECT name, pg_temp.columns('cmp_v_' || name || '_quadrants') AS of_quadrants, substring(pg_temp.columns('cmp_v_' || name || '_disagreements') FROM '^(.*) success ') AS first,
 	(SELECT string_agg(c[1], ' ') FROM regexp_matches(pg_temp.columns('cmp_v_' || name || '_disagreements'), '\S*version', 'g') c) AS versions
 FROM unnest('{rollouts,rollouts_flat,source,source_flat,none}'::text[]) name;
@@ -212,7 +212,7 @@ SELECT pg_temp.columns('cmp_v_key_quadrants') AS key, pg_temp.columns('cmp_v_sam
 SELECT count(*) > 100 AS rows, bool_and(k.policy_version = k.version AND k.n_steps = s.n_steps) AS equal
 FROM cmp_v_key_quadrants k FULL JOIN cmp_v_same_quadrants s ON (k.grp, k.version, k.method_a, k.method_b, coalesce(k.success::text, '-'), coalesce(k.quadrant, '?')) = (s.grp, s.policy_version, s.method_a, s.method_b, coalesce(s.success::text, '-'), coalesce(s.quadrant, '?'));
 SELECT bool_and(policy_version = version) AS equal FROM cmp_v_key_disagreements;
--- A condition on the group goes to its index, in both relations; of disagreements the version is not looked up if nobody asks.
+-- A condition on the group goes to its index, in both relations; the version of disagreements is looked up only if the query needs it.
 SET enable_seqscan = off;
 SELECT name, (SELECT count(*) FROM regexp_matches(plan, 'Index Cond: [^\n]*grp', 'g')) AS by_index, plan ~ 'Seq Scan' AS otherwise
 FROM (VALUES
@@ -261,7 +261,7 @@ SELECT grp, method_b, count(*), count(difference) AS differences FROM cmp_values
 UPDATE cmp_values SET val = NULL WHERE grp = 2 AND traj = 1 AND n = 1;
 SELECT count(gae) FROM cmp_values_compare;
 
--- Advantages whose squares are too small for a number are no error, and count for nothing whatever the threshold.
+-- Advantages whose squares are too small for a number are no error, and have no weight at any threshold.
 CREATE TABLE cmp_tiny AS SELECT 1 AS grp, t AS traj, 0 AS n, t * 1e-200::float8 AS rew FROM generate_series(1, 3) t;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_tiny', '{grp}', 'traj', 'n', reward => 'rew', views => '{all}', options => '{"disagreements": {"threshold": 0}, "compare": {"methods": "grpo,rloo"}}');
 SELECT rollout_id, advantage_b, scaled_a, scaled_b, difference, opposite_sign FROM cmp_tiny_disagreements ORDER BY 1;
@@ -291,7 +291,7 @@ SELECT rollout_id, step_no, success, rollout_success, outcome, action, round(grp
 SELECT success, quadrant, n_steps FROM cmp_rl.steps_quadrants WHERE group_id = 'g' AND method_a = 'grpo' AND method_b = 'rtmc' ORDER BY 1, 2;
 DROP SCHEMA cmp_rl CASCADE;
 
--- A masked GAE must know the actions, also those that are made of tool calls:
+-- A masked GAE needs the actions, also those derived from tool calls:
 -- here every step is one, so nothing is masked.
 CREATE TABLE cmp_masked AS SELECT 1 AS grp, t AS traj, n, 'bash' AS tool, (t + n) % 3 AS rew, n / 4.0 AS val FROM generate_series(1, 3) t, generate_series(0, 3) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_masked', '{grp}', 'traj', 'n', reward => 'rew', columns => '{"value": "val", "tool": "tool"}', views => '{all}', options => '{"gae": {"masked": true}}');

@@ -1,6 +1,6 @@
 -- The measuring of credit (test/credit): exact values against a solution by hand
 -- and against elimination, rollouts that follow the policy, the statistics of
--- made-up answers, and a method that knows the truth, from end to end.
+-- made-up answers, and a method that returns the truth, from end to end.
 -- (Compiling these queries would take longer than running them.)
 SET jit = off;
 SET client_min_messages = warning;
@@ -31,7 +31,7 @@ FROM credit.truth t JOIN (VALUES
 	('hand, hazard', 1, 'a', 'right', 15.0 / 88, 20.0 / 88), ('hand, hazard', 1, 'b', 'go', 25.0 / 88, 0.5 + 0.4 * 15 / 88),
 	('hand, cost', 0.5, 'a', 'right', 21.0 / 244, 7.0 / 61), ('hand, cost', 0.5, 'b', 'go', 14.0 / 61, 28.0 / 61)) h(problem, gamma, state, action, v, q)
 	USING (problem, gamma, state, action) ORDER BY t.problem COLLATE "C", t.cell;
--- The advantage is the undiscounted one, whatever the discount of q and v.
+-- The advantage is the undiscounted one, for any discount of q and v.
 SELECT gamma, action, round((advantage * 13)::numeric, 12) AS thirteenths FROM credit.truth WHERE problem = 'hand' ORDER BY gamma, cell;
 
 -- A map: a key to the left, a door and the goal to the right.
@@ -63,7 +63,7 @@ SELECT g.gamma, max(abs(t.q - s.q)) < 1e-12 AS q, max(abs(t.v - s.v)) < 1e-12 AS
 FROM (VALUES ('rooms', 0), ('more rooms', 16)) n(problem, task), (VALUES (0.5::float8), (0.9), (1)) g(gamma), LATERAL sim.values(n.task, g.gamma) s, credit.truth t
 WHERE t.gamma = g.gamma AND t.action = s.action AND t.problem = n.problem AND t.state = sim.state_text(s.state) GROUP BY g.gamma ORDER BY g.gamma;
 
--- What would spoil a problem is said.
+-- Invalid problems are reported.
 BEGIN;
 UPDATE credit.choices SET outcomes = '{"!1": 0.5, "c": 0.4}' WHERE problem = 'hand' AND action = 'go';
 UPDATE credit.problems SET start = 'd' WHERE problem = 'hand';
@@ -71,7 +71,7 @@ SELECT credit.prepare();
 SELECT * FROM credit.mistakes ORDER BY mistake COLLATE "C";
 ROLLBACK;
 
--- Rollouts: the same for ever and everywhere, whatever their number; another seed gives others.
+-- Rollouts: the same on all machines, for any number; another seed gives others.
 SELECT md5(string_agg(concat_ws(' ', rollout_id, step_no, t.state, t.action, reward), E'\n' ORDER BY rollout_id, step_no))
 FROM credit.simulate('shop', 200) s JOIN credit.truth t USING (cell) WHERE gamma = 1;
 SELECT count(*) AS changed FROM (SELECT * FROM credit.simulate('walls', 50, 7) EXCEPT SELECT * FROM credit.simulate('walls', 90, 7)) x;
@@ -122,7 +122,7 @@ SELECT * FROM credit.coverage($$SELECT * FROM (VALUES
 SELECT * FROM credit.calibration($$SELECT * FROM (VALUES
 	(0.1, 0.2, 0.55), (0.1, -0.2, 0.55), (0.1, 0, 0.5), (0.02, 0.2, 0.55), (-0.1, -3, 0.6), (-0.1, -3, 0.8999), (0.1, 1, 0.9), (0.1, 1, 1)) v(truth, answer, confidence)$$) ORDER BY 1;
 
--- From end to end: who knows the truth is right, and who says its opposite wrong;
+-- From end to end: the truth scores right, and its opposite wrong;
 -- pooled, the groups that are left over take no part (5 groups in pools of 2).
 INSERT INTO credit.methods (method, expression, gamma, pool) VALUES
 	('truth', '(SELECT s.step_id, t.truth AS advantage FROM stepadv.steps(g) s JOIN sample t USING (step_id))', NULL, 1),
@@ -137,7 +137,7 @@ FROM credit.results WHERE method <> 'rtmc' ORDER BY states, method COLLATE "C";
 SELECT sum(cases) AS pairs, sum(cases) = (SELECT count(*) FROM (SELECT DISTINCT (rollout_id - 1) / 4, cell FROM credit.simulate('shop', 20)) x) AS all_pairs,
 	sum(with_stderr) = sum(cases) FILTER (WHERE visits <> '1') AS errors_from_two_on, bool_and(abs(q_bias) <= q_rms) AS bias_within_rms
 FROM credit.coverages;
--- Stated errors hold the truth in 90 to 98 of 100 cases, and signs are right as often as is said: two problems of other kinds, 120 groups of 8, always the same ones.
+-- Stated errors hold the truth in 90 to 98 of 100 cases, and signs are right as often as stated: two problems of other kinds, 120 groups of 8, always the same ones.
 CREATE FUNCTION credit.stated_errors(problem text, expression text, gamma float8) RETURNS TABLE (covered float8, covered_once float8, right_below_90 float8, right_above_90 float8)
 LANGUAGE plpgsql AS
 $$
@@ -159,7 +159,7 @@ SELECT p.problem, m.method, e.covered BETWEEN 0.9 AND 0.98 AS covered, e.covered
 	e.right_below_90 BETWEEN 0.6 AND 0.9 AS right_below_90, e.right_above_90 BETWEEN 0.9 AND 1 AS right_above_90
 FROM unnest('{ice,migration}'::text[]) p(problem), (VALUES ('rtmc', 'stepadv.rtmc(g, gamma => 0.9, prior => 0)'), ('batch_td', 'stepadv.batch_td(g, gamma => 0.9, prior => 0)')) m(method, expression),
 	credit.stated_errors(p.problem, m.expression, 0.9) e ORDER BY 1, 2;
--- Smaller groups and other draws: who knows the truth, or its opposite, says the same in every sample.  Rollouts' returns, too,
+-- Smaller groups and other draws: the truth, or its opposite, is the same in every sample.  Rollouts' returns, too,
 -- are in a smaller group what they are in a larger, but differ within equal state and action: by the same share as here by hand.
 UPDATE credit.methods SET colour = 'black', gamma = nullif(method <> 'rtmc', false)::integer WHERE method IN ('truth', 'opposite', 'rtmc');
 INSERT INTO credit.methods (method, expression, colour) VALUES ('reinforce', 'stepadv.reinforce(g)', 'black');

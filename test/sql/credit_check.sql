@@ -1,4 +1,4 @@
--- Whether what is said of rollouts left out comes true: which are left out, the group without them and with
+-- Whether advantages predict rollouts left out: which are left out, the group without them and with
 -- shuffled outcomes, sums against plain SQL, over groups, over attachments, choice of states, and what is refused.
 CREATE SCHEMA credit_check;
 SET search_path = credit_check, stepadv, stepadv_internal, public;
@@ -7,7 +7,7 @@ SET client_min_messages = warning;
 \set VERBOSITY terse
 
 CREATE FUNCTION dice(VARIADIC what integer[]) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT ('x' || substr(md5(what::text), 1, 7))::bit(28)::integer $$;
--- 12 groups of 3 to 8 rollouts of 0 to 6 steps, 5 states (sometimes NULL) and 3 actions, costs and outcomes; of every eighth rollout nobody has judged anything.
+-- 12 groups of 3 to 8 rollouts of 0 to 6 steps, 5 states (sometimes NULL) and 3 actions, costs and outcomes; every eighth rollout is not judged.
 CREATE TABLE steps AS
 SELECT n, r, t, n * 10000 + r * 100 + t AS id, nullif(dice(n, r, t, 1) % 6, 5) AS s, nullif(dice(n, r, t, 2) % 13, 12) % 3 AS a,
 	CASE WHEN dice(n, r) % 8 > 0 THEN -(dice(n, r, t, 3) % 3) / 10.0 + CASE WHEN t = dice(n, r, 4) % 7 - 1 THEN dice(n, r, 5) % 2 ELSE 0 END END::float8 AS reward,
@@ -17,7 +17,7 @@ INSERT INTO steps SELECT n, 9, NULL, NULL, NULL, NULL, n % 2, NULL FROM generate
 CREATE TABLE groups AS SELECT n, rollout_agg(id, r, t, s, a, reward, NULL, NULL, 0.5::float8, NULL, NULL, turn, NULL, NULL, NULL) AS g FROM steps GROUP BY n;
 SELECT count(*) AS groups, sum(n_rollouts) AS rollouts, sum(n_judged) AS judged FROM groups, group_summary(g);
 
--- The group without a rollout is the group of the other rows, whatever columns it has.
+-- The group without a rollout is the group of the other rows, with any columns.
 SELECT count(*) AS rollouts, count(DISTINCT groups.n) AS groups, sum(x.differences) AS differences
 FROM groups, rollouts(g) l, LATERAL (SELECT without_rollout(g, l.rollout_id) AS w, rollout_agg(id, r, t, s, a, reward, NULL, NULL, 0.5::float8, NULL, NULL, turn, NULL, NULL, NULL) AS o FROM steps WHERE steps.n = groups.n AND r <> l.rollout_id) y,
 	LATERAL (SELECT (SELECT count(*) FROM (SELECT * FROM steps(w) EXCEPT SELECT * FROM steps(o)) d) + (SELECT count(*) FROM (SELECT * FROM steps(o) EXCEPT SELECT * FROM steps(w)) d)
@@ -57,7 +57,7 @@ SELECT z, r.rollout_id % 2 AS policy, array_agg(r.return ORDER BY r.return) AS o
 FROM mixed, generate_series(0, 1) z, rollouts(shuffle_outcomes(g, z, 1)) r GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- By hand. State 1; rollouts 1 and 2 take action 1 and receive 1 and 0, rollouts 3 and 4 action 2, 0 and 0. Said is the return minus the mean of the others' returns.
--- Without 1: all receive 0, nothing is said. V = 0, y = 1.
+-- Without 1: all receive 0, no prediction. V = 0, y = 1.
 -- Without 2: 2/3 of action 1, -1/3 of action 2 (twice). V = (1 + 1/2 * 1/3) / (3 + 1/2) = 1/3, y = -1/3.
 -- Without 3, or 4: 1/6 of action 1 (twice), -1/3 of action 2. y = -1/3.
 -- x y: -2/9 + 1/9 + 1/9; x x: 4/9 + 1/9 + 1/9; y y: 1 + 3/9.
@@ -87,7 +87,7 @@ BEGIN
 		method, arguments) INTO sums USING g, h;
 END
 $$;
--- The other candidate knows the last action only; shuffles of both.
+-- The other candidate has the last action only; shuffles of both.
 CREATE TABLE checks AS
 SELECT n, method, c.sums, z, plainly(shuffle_outcomes(g, z, 1), shuffle_outcomes(history_states(g, 'last', 1), z, 1), method, arguments) AS plain
 FROM groups, (VALUES ('batch_td', NULL, ''), ('batch_td', '{"gamma": 0.5, "prior": 1}', ', gamma => 0.5, prior => 1'), ('rtmc', NULL, ''), ('grpo', NULL, ''),
@@ -117,7 +117,7 @@ SELECT count(*) AS of_none FROM credit_check('{}');
 SELECT credit_check('{1,2}');
 SELECT credit_check('{1,2,3,4,5,6,7,8,9,10,NULL}');
 
--- Noise says nothing: outcomes of a fair coin, whatever was done. A method that is right says something, and one that says the opposite the opposite.
+-- Noise predicts nothing: outcomes of a fair coin, independent of the actions. A method that is right predicts, and its opposite predicts the opposite.
 CREATE TABLE coins AS SELECT n, rollout_agg(n * 1000 + r * 10 + t, r, t, dice(n, r, t, 1) % 3, dice(n, r, t, 2) % 2, CASE WHEN t = 3 THEN dice(n, r, 3) / 16 % 2 END) AS noise,
 	rollout_agg(n * 1000 + r * 10 + t, r, t, dice(n, r, t, 1) % 3, dice(n, r, t, 2) % 2, dice(n, r, t, 2) % 2) AS worth FROM generate_series(1, 60) n, generate_series(1, 8) r, generate_series(0, 3) t GROUP BY n;
 CREATE FUNCTION opposite(rollouts rollout_group, gamma float8 DEFAULT 0.99) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
@@ -136,7 +136,7 @@ SELECT bool_and((SELECT bool_and(abs(one - other) < 1e-9) FROM unnest(c.s[1:1][1
 	SELECT credit_sums(ARRAY[rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost)]) AS s FROM steps(by_turn(g))) d WHERE NOT EXISTS (SELECT FROM rollouts(groups.g) WHERE n_steps = 0 OR NOT judged);
 SELECT sum(a.s[1][1]) > sum(b.s[1][1]) AS sampled FROM groups, LATERAL (SELECT credit_sums(ARRAY[g]) AS s) a, LATERAL (SELECT credit_sums(ARRAY[g], max_rollouts => 2) AS s) b;
 
--- Nobody judged, one rollout, no steps; what is refused.
+-- No rollout judged, one rollout, no steps; what is refused.
 SELECT i, credit_sums(ARRAY[g]) IS NULL AS none FROM (VALUES (1, (SELECT rollout_agg(i, i, 0, 1, 1, NULL) FROM generate_series(1, 3) i)), (2, (SELECT rollout_agg(1, 1, 0, 1, 1, 1))), (3, (SELECT rollout_agg(NULL, i, NULL, 1, 1, 1) FROM generate_series(1, 3) i))) v(i, g) ORDER BY i;
 SELECT credit_sums(NULL) IS NULL AS of_none, credit_sums('{}') IS NULL AS of_no_candidate;
 SELECT credit_sums(ARRAY[g, NULL]) FROM groups WHERE n = 5;

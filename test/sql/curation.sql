@@ -73,7 +73,7 @@ SELECT * FROM stepadv.explain_selection('cur_none', 'dapo', balance => 'all', gr
 -- Every group uniform.
 CREATE VIEW cur_uniform AS SELECT * FROM cur WHERE g = 'B';
 SELECT * FROM stepadv.explain_selection('cur_uniform', 'rtmc', per_group => 2, group_by => '{g}', outcome => 'outcome');
--- Outcomes that nobody knows make no group mixed.
+-- Unknown outcomes make no group mixed.
 CREATE VIEW cur_unknown AS SELECT g, rollout_id, step_no, step_id, advantage, CASE WHEN g IN ('A', 'D') THEN outcome END AS outcome FROM cur;
 SELECT r AS informative, array_agg(DISTINCT group_key ->> 'g') AS groups
 FROM unnest('{dapo,verl_agent,rtmc}'::text[]) r, stepadv.select_steps('cur_unknown', r, group_by => '{g}', outcome => 'outcome') GROUP BY r ORDER BY r;
@@ -84,7 +84,7 @@ SELECT group_key, step_id, reason FROM stepadv.select_steps('cur_two', per_group
 
 -- Views of attach know their groups, states and actions, and what became of the rollouts.
 -- M: mixed, and a rollout not judged; U: two successes; S: one rollout; E: returns 1 and 2;
--- W: a success, and a failure that took no step; N: nobody judged.
+-- W: a success, and a failure without steps; N: no rollout judged.
 CREATE TABLE cur_steps (task text, traj text, n integer, obs text, act text, rew float8);
 INSERT INTO cur_steps VALUES
 	('M', 'a', 0, 'x', 'go', 0), ('M', 'a', 1, 'y', 'go', 1), ('M', 'b', 0, 'x', 'go', 0), ('M', 'b', 1, 'y', 'stop', 0),
@@ -102,7 +102,7 @@ SELECT rollout_id, step_no, advantage, reason FROM stepadv.select_steps('cur_ste
 SELECT rollout_id, step_no, advantage, reason FROM stepadv.select_steps('cur_steps_rtmc', 'rtmc', per_state => 1) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
 -- stderr is NULL where there was one visit, so only (x, go) of a and b is left: returns 1 and 0, stderr 1/2, t = 1/3.
 SELECT rollout_id, step_no, reason FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.25, stderr => 'stderr') WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
--- Where nothing is said of it the error is q_error, which one visit has too: the columns of the view divided by one another.
+-- By default the error is q_error, which one visit has too: the columns of the view divided by one another.
 SELECT s.rollout_id, s.step_no, s.reason, s.reason = format('t = %s >= 0.25', round((abs(v.advantage) / v.q_error)::numeric, 2)) AS as_in_view
 FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.25) s JOIN cur_steps_rtmc v ON v.task = s.group_key ->> 'task' AND v.rollout_id = s.rollout_id AND v.step_no = s.step_no
 WHERE v.task = 'M' ORDER BY 1, 2;
@@ -117,7 +117,7 @@ SELECT * FROM stepadv.explain_selection('cur_steps_rtmc', min_advantage => 0.2, 
 SELECT stepadv.create_selection('cur_steps_rtmc', 'cur_sure', min_confidence => 0.8);
 SELECT count(*) > 0 AS some, count(*) FILTER (WHERE confidence < 0.8) AS unsure FROM cur_sure;
 SELECT obj_description('cur_sure'::regclass);
--- A table of one's own, of whatever type a number has; NULL: nothing is known, so it goes.
+-- A table of one's own, with any numeric type; NULL: unknown, so the step is removed.
 CREATE TABLE cur_own_sure AS SELECT g, rollout_id, step_no, step_id, advantage, CASE WHEN step_id % 3 > 0 THEN step_id % 3 / 3.0 END AS confidence FROM cur;
 SELECT count(*) = (SELECT count(*) FROM cur_own_sure WHERE confidence >= 0.5 AND advantage IS NOT NULL) AS same FROM stepadv.select_steps('cur_own_sure', min_confidence => 0.5, group_by => '{g}');
 SELECT * FROM stepadv.select_steps('cur_steps_grpo', min_confidence => 0.9);
@@ -136,7 +136,7 @@ ALTER TABLE cur_clash ADD base_v text;
 SELECT stepadv.detach('cur_clash') > 5 AS detached, (SELECT count(*) > 5 FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', views => '{all}', prefix => 'cur_clash2')) AS attached;
 SELECT count(*) AS chosen, count(*) = (SELECT count(*) FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1, state => 'base_v') x JOIN stepadv.select_steps('cur_clash2_rtmc', per_state => 1) y USING (group_key, rollout_id, step_no)) AS by_the_state
 FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1);
--- States that attach made are nobody's column.
+-- States that attach derived are no column.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', views => '{all}', prefix => 'cur_history', options => '{"states": "history"}');
 SELECT * FROM stepadv.select_steps('cur_history_rtmc', deduplicate => true);
 SELECT count(*) FROM stepadv.select_steps('cur_history_rtmc', deduplicate => true, state => 'obs');
@@ -211,13 +211,13 @@ SELECT bool_and(positive = negative) FROM (SELECT count(*) FILTER (WHERE advanta
 	FROM stepadv.select_steps('cur_sim_rtmc', per_group => 8, balance => 'group') GROUP BY group_key) x;
 SELECT positive = negative AND negative > 500 AS balanced FROM (SELECT count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
 	FROM stepadv.select_steps('cur_sim_rtmc', balance => 'all')) x;
--- explain_selection counts what select_steps returns, whatever the rules.
+-- explain_selection counts what select_steps returns, for any rules.
 SELECT count(*) AS selections, bool_and(e.n_kept = s.n) AS agree
 FROM unnest('{NULL,rtmc}'::text[]) u, unnest('{NULL,0.1}'::float8[]) m, unnest('{false,true}'::boolean[]) d,
 	unnest('{NULL,2}'::integer[]) k, unnest('{NULL,group,all}'::text[]) b,
 	LATERAL (SELECT n_kept FROM stepadv.explain_selection('cur_sim_grpo', u, m, NULL, NULL, d, k, NULL, k, b, state => 'state', action => 'action') ORDER BY rule_no DESC LIMIT 1) e,
 	LATERAL (SELECT count(*) AS n FROM stepadv.select_steps('cur_sim_grpo', u, m, NULL, NULL, d, k, NULL, k, b, state => 'state', action => 'action')) s;
--- Whatever the plan.
+-- With any plan.
 CREATE FUNCTION pg_temp.chosen(settings jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	digest text;
@@ -242,7 +242,7 @@ SELECT count(*) = 0 AS same FROM (
 	(SELECT * FROM stepadv.select_steps('cur_sim_rtmc', NULL, 0.02, 0.25, NULL, true, 2, 5, 8, 'all')
 	EXCEPT SELECT * FROM stepadv.select_steps('cur_shuffled', NULL, 0.02, 0.25, NULL, true, 2, 5, 8, 'all', '{group_id}', state => 'state', action => 'action'))) x;
 
--- A condition on the group goes down to the table, whatever the windows; not where all are balanced.
+-- A condition on the group is pushed down to the table, with any windows; not where all are balanced.
 SELECT stepadv.create_selection('cur_sim_gigpo', 'cur_pushed', 'rtmc', 0, per_rollout => 3, per_group => 4, balance => 'group');
 SELECT stepadv.create_selection('cur_sim_gigpo', 'cur_not_pushed', per_group => 4, balance => 'all');
 SELECT stepadv.create_selection('cur_sim_gigpo', 'cur_once', min_advantage => 0.1, per_rollout => 3, per_group => 4, balance => 'group');
@@ -332,7 +332,7 @@ SELECT * FROM stepadv.select_steps('cur', 'dapo''; DROP TABLE cur; --', group_by
 SELECT * FROM stepadv.select_steps('cur', balance => 'all''; DROP TABLE cur; --', group_by => '{g}');
 SELECT count(*) FROM cur;
 
--- Who may not read the view is told so.
+-- A user without the privilege to read the view gets an error.
 CREATE ROLE regress_curation;
 SET ROLE regress_curation;
 SELECT * FROM stepadv.select_steps('cur', group_by => '{g}');

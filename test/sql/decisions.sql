@@ -83,7 +83,7 @@ SELECT (SELECT count(*) FROM failure_points(g)), (SELECT count(*) FROM decision_
 SELECT (SELECT count(*) FROM failure_points(NULL)), (SELECT count(*) FROM decision_points(NULL)), (SELECT count(*) FROM loops(NULL));
 SELECT f.* FROM (SELECT rollout_agg(1, 1, NULL, NULL, NULL, 0, false) AS g) x, failure_points(g) f;
 
--- In plain SQL: the first step that graphgpo knows a distance before, and none after (but for one that cut the rollout off and led nowhere known); what
+-- In plain SQL: the first step that has a distance before it by graphgpo, and none after it (but for one that cut the rollout off and led nowhere known); what
 -- value the next step's state has, by batch_td; which states successful rollouts were in.
 CREATE TABLE said_of_steps AS
 SELECT n, k.*, d.distance, d.next_distance, b.v, b.return, lead(b.v) OVER w AS next_v, row_number() OVER w AS rank, count(*) OVER (PARTITION BY n, r) AS n_steps

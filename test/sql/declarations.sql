@@ -66,7 +66,7 @@ WHERE p.pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname LIKE 'stepad
 
 DO 'BEGIN PERFORM dec_turn(f) FROM dec_functions; END';
 
--- Every function with rows must not mind; a new one is tested as soon as it is there.
+-- Every function with rows must accept it; a new one is tested automatically.
 SELECT count(*) > 20 AS there_are_many FROM dec_functions;
 SELECT name AS minds, dec_outcome(f) AS outcome FROM dec_functions WHERE dec_outcome(f) <> 'same' ORDER BY name;
 SET stepadv.enable_step_scan = off;

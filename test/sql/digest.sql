@@ -8,7 +8,7 @@ FROM generate_series(1, 30) g, generate_series(1, 1 + g % 7) r, LATERAL generate
 CREATE TEMP TABLE groups AS
 SELECT g, g % 4 AS version, stepadv.rollout_agg(id, r, n, state, action, reward) AS rollouts,
 	stepadv_internal.labelled_calls(id, 0, tool, ok, grounded) AS calls FROM steps GROUP BY g;
--- Advantages of two methods, one of which knows nothing of odd groups, beside each other.
+-- Advantages of two methods, one of which has none in odd groups, beside each other.
 CREATE TEMP TABLE advantages AS
 SELECT v.g, v.version, f.step_id, f.rollout_id, f.success, f.a, CASE WHEN v.g % 2 = 0 THEN f.b END AS b, s.tool, row_number() OVER (PARTITION BY v.g ORDER BY f.rollout_id, f.step_no) AS place
 FROM groups v CROSS JOIN LATERAL (SELECT o.step_id, o.rollout_id, o.step_no, o.success, x.advantage AS a, y.advantage AS b FROM stepadv.outcomes(v.rollouts) o
@@ -90,7 +90,7 @@ ON coalesce(e.version, -1) = coalesce(o.version, -1) AND coalesce(e.horizon, -1)
 WHERE ((h.n_rollouts, h.n_successes) = (e.n, e.successes) AND abs(h.success_rate - e.successes / e.n::float8) + abs(h.mean_steps - e.steps) < 1e-12
 	AND (h.mean_excess IS NULL AND e.excess IS NULL OR abs(h.mean_excess - e.excess) + abs(h.p50_excess - e.p50) < 1e-12)) IS NOT TRUE;
 
--- In whatever order, in parts, through text and bytes, and by workers: the same bytes.
+-- In any order, in parts, through text and bytes, and by workers: the same bytes.
 SELECT count(DISTINCT d::text) FROM (
 	SELECT stepadv.rollup(digest) AS d FROM digests
 	UNION ALL SELECT stepadv.rollup(digest ORDER BY g DESC) FROM digests

@@ -3,7 +3,7 @@
 -- planner or the user may choose, always the same bit by bit.
 -- The random numbers are md5 of a row's place: the same everywhere.
 SET jit = off;
--- The planner knows little of what a function returns.
+-- The planner has poor estimates of what a function returns.
 SET enable_nestloop = off;
 SET client_min_messages = warning;
 CREATE SCHEMA eq;
@@ -58,7 +58,7 @@ SELECT p.group_id, p.rollout_id, NULL, NULL, NULL, NULL,
 	CASE WHEN p.style IN (4, 5) AND NOT p.unjudged THEN p.score / 64.0 - 2 END, NULL, NULL, NULL, NULL, NULL
 FROM plan_of p WHERE p.style IN (4, 5) OR p.n_steps = 0 OR roll(p.d, 5, 7) = 0
 UNION ALL
--- a second one that knows about success
+-- a second one with success
 SELECT p.group_id, p.rollout_id, NULL, NULL, NULL, NULL, NULL, p.won, NULL, NULL, NULL, NULL
 FROM plan_of p WHERE p.style = 5 AND NOT p.unjudged AND roll(p.d, 6, 3) > 0;
 

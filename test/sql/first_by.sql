@@ -1,5 +1,5 @@
 -- Which version, run or dimension a rollout has where its rows differ: that of its first row, by
--- (step_no, step_id), in whatever order the rows lie.
+-- (step_no, step_id), in any order of the stored rows.
 SET client_min_messages = warning;
 CREATE SCHEMA fb;
 

@@ -91,7 +91,7 @@ SELECT q.query, refused(q.query) FROM unnest(ARRAY['SELECT g, luck FROM inside',
 SELECT q.query, split_part(refused(q.query), E'\n', 1) AS refused FROM unnest(ARRAY['SELECT g FROM steps WHERE g = current_setting(''app.g'', true)', 'SELECT g FROM steps WHERE pg_has_role(g::name, ''MEMBER'')',
 	'SELECT g FROM steps WHERE has_table_privilege(g, ''SELECT'')', 'SELECT g, txid_current() AS x FROM steps', 'SELECT g FROM steps WHERE g = current_schema()', 'SELECT g FROM steps WHERE inet_client_addr() IS NULL',
 	'SELECT g, jsonb_build_object() AS j, current_database() AS d FROM steps']) WITH ORDINALITY q(query, i) ORDER BY q.i;
--- What settings decide: times and what is made of them, not what is made of anything else.
+-- What depends on settings: times and expressions over them, no other expressions.
 CREATE TABLE timed (g text, at timestamptz, t timestamp, d date, span interval, x float8, n integer, many text[], times date[], p phase, j jsonb, cash money);
 CREATE DOMAIN label AS text;
 CREATE DOMAIN day AS date;
@@ -105,7 +105,7 @@ SELECT q.item, split_part(split_part(refused('SELECT g, ' || q.item || ' AS item
 SELECT q.item, refused('SELECT g, ' || q.item || ' AS item FROM timed') FROM unnest(ARRAY['at', 'date_trunc(''day'', at AT TIME ZONE ''UTC'')', 'date_trunc(''day'', at, ''UTC'')', '(at AT TIME ZONE ''UTC'')::date', 'extract(epoch FROM at)', 'date_part(''EPOCH'', at)', 'at - at',
 	'extract(hour FROM t)', 'extract(epoch FROM span)', 't + span', 'd + 1', 'at > ''2026-01-01 00:00+00''', 'to_char(t, ''YYYY-MM-DD'')', 'to_char(n, ''FM000'')', 'n::text', 'x::text', 'p::text', 'g::phase', '(j ->> ''n'')::integer', '(j -> ''a'')::text',
 	'concat(g, n)', 'format(''%s %s'', n, p)', 'to_jsonb(many)', 'jsonb_build_object(''n'', n)', 'array_to_string(many, '','')', 'many::text', 'g::text[]', 'g || n', 'g::label::text', 'ROW(1, g)::pair::text', 'jsonb_agg(n) OVER ()', 'stepadv.signature_hash(g)']) WITH ORDINALITY q(item, i) ORDER BY q.i;
--- Columns that the server computes when they are read: 18 has them, and before it one is said to be such.
+-- Columns that the server computes when they are read: 18 has them; on older servers the test marks a column as such.
 BEGIN;
 SET LOCAL allow_system_table_mods = on;
 DO $$

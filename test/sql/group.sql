@@ -14,7 +14,7 @@ SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) FROM (
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id) FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id DESC) FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY hashint8(step_id)) FROM s) x(g);
--- Rollouts that come whole, in whatever order, are put in order as a whole: 200 sets of rollouts of 1 to 40 steps, some cut in two
+-- Rollouts that arrive whole, in any order, are sorted as a whole: 200 sets of rollouts of 1 to 40 steps, some cut in two
 -- (of which the second may come first), some with a step out of place, against rows sorted before.
 CREATE TABLE whole AS
 SELECT k, r * 50 + i AS step_id, (r * 7919) % 1013 - 500 AS rollout_id, i * 2 AS step_no, h % 5 AS state, (h >> 8) % 3 AS action,
@@ -36,7 +36,7 @@ SELECT * FROM s EXCEPT SELECT step_id, rollout_id, step_no, state, action, rewar
 	FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) g FROM s) x, steps(g);
 SELECT (r).* FROM (SELECT rollouts(rollout_agg(step_id, rollout_id, step_no, state, action, reward)) r FROM s) x;
 
--- A row without a step_no stands for its rollout: outcome and success, no step.
+-- A row without a step_no describes its rollout: outcome and success, no step.
 SELECT r.* FROM (SELECT rollout_agg(id, rollout, no, 1, 1, reward, success) g FROM (VALUES
 	(1, 1, 0, NULL::float8, NULL::boolean), (2, 1, 1, 0.25, NULL), (NULL, 1, NULL, 2, true),	-- judged apart
 	(3, 2, 0, NULL, NULL),																		-- not judged

@@ -18,7 +18,7 @@ ORDER BY i, h;
 ALTER TABLE fold_steps ALTER task TYPE text COLLATE "C";
 ANALYZE fold_steps;
 
--- A query's rows by both nodes, in whatever order, and how the first was planned.
+-- A query's rows by both nodes, in any order, and how the first was planned.
 CREATE FUNCTION pg_temp.plan_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -49,7 +49,7 @@ BEGIN
 		coalesce(lower(substring(plan from 'Strategy: (\w+)')), 'aggregated'));
 END
 $$;
--- $ stands for the arguments of the short form, ' $ + ' for those of the long one,
+-- $ is replaced by the arguments of the short form, ' $ + ' for those of the long one,
 -- ' $ % ' for those with turn and rewards.
 CREATE FUNCTION pg_temp.both(query text) RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.by_both(replace(replace(replace(query,
@@ -212,13 +212,13 @@ FROM (VALUES ('k_bool', 'k_bool'), ('k_int2, k_bool', 'k_bool, k_int2'), ('k_flo
 	('k_array', 'k_array'), ('k_time', 'k_time'), ('task', 'task'), ('task, k_numeric::int, k_int2', 'k_int2, k_numeric, task'), ('k_array || num', 'k_array || num'), ('task::bpchar(8)', 'task::bpchar(8)'),
 	('k_uuid, k_name, num, k_array', 'k_uuid, k_name, num, k_array')) v(shown, key);
 RESET enable_sort; RESET work_mem; RESET random_page_cost; RESET max_parallel_workers_per_gather; RESET hash_mem_multiplier;
--- an index over scattered rows, a page of the table for each of them: with settings that nobody touched it is not walked
+-- an index over scattered rows, a page of the table for each of them: with default settings it is not walked
 CREATE INDEX ON fold_many (num, rollout, step_no);
 VACUUM ANALYZE fold_many;
 SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Index Scan' AS walks_index;
 SET max_parallel_workers_per_gather = 0;
 SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Index Scan' AS walks_index;
--- nor where a random page is said to cost hardly more than the next one; Agg is charged for it, too
+-- nor if random_page_cost is close to seq_page_cost; Agg is charged for it, too
 SET random_page_cost = 1; SET work_mem = '1MB';
 SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Hashed.*Seq Scan' AS scans;
 SET stepadv.enable_group_fold = off;

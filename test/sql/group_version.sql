@@ -1,5 +1,5 @@
 -- rollout_group, version 2: turns, reward components, defects, unit.  Bytes are
--- as they were and will be; version 1 is written where nothing new is said; text
+-- as they were and will be; version 1 is written where nothing needs a later one; text
 -- and binary form are lossless and refuse what no aggregate makes; merging and
 -- folding in parallel give the same; a defect costs its rollout alone.
 CREATE SCHEMA group_version;
@@ -17,7 +17,7 @@ SELECT stepadv_internal.rollout_group_send(g) FROM old;
 CREATE TABLE new AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, 258, '{0.25,NULL}', NULL, NULL) AS g;
 SELECT stepadv_internal.rollout_group_send(g) FROM new;
 
--- Nothing new is said: byte for byte version 1, whatever the form.
+-- Nothing needs a later version: byte for byte version 1, in every form.
 SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) AS different, min(get_byte(stepadv_internal.rollout_group_send(g), 0)) AS version FROM (
 	SELECT rollout_agg(i, 1, i, i, i, i) AS g FROM generate_series(1, 3) i UNION ALL
 	SELECT rollout_agg(i, 1, i, i, i, i, NULL) FROM generate_series(1, 3) i UNION ALL
@@ -116,7 +116,7 @@ SELECT r.* FROM rollouts((SELECT rollup(g) FROM other_part WHERE i < 4)) r;
 SELECT rollup(g ORDER BY i DESC)::text = rollup(g)::text FROM other_part WHERE i < 4;
 SELECT rollup(CASE i WHEN 3 THEN by_turn(g) ELSE g END ORDER BY i) FROM other_part WHERE i < 4;
 
--- A rollout with a defect is not judged, whatever its rewards.
+-- A rollout with a defect is not judged, regardless of its rewards.
 CREATE TABLE defect AS SELECT rollup(g) AS g FROM other_part WHERE i < 4;
 SELECT r.* FROM defect, rollouts(g) r;
 SELECT e.* FROM defect, grpo(g, normalise => 'mean') e;

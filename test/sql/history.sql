@@ -27,7 +27,7 @@ FROM pair, rtmc(g, gamma => 0.5, history => h, decay => 0.5) WHERE step_id IN (1
 -- start_value: (0 + 0 + 1/2 + 1/4) / 2.75, the same here; of first steps that are worth more it is not
 SELECT step_id, round(v::numeric, 9) AS v, round(((0.25 + 2 * 3 / 11.0) / 5.25)::numeric, 9) AS expected FROM pair, rtmc(g, gamma => 0.5, prior_mean => 'start_value', history => h, decay => 0.5) WHERE step_id = 10;
 
--- Without a history, or with one of no rollouts, nobody needs policies; so without decay.
+-- Without a history, or with one of no rollouts, policies are not needed; nor without decay.
 CREATE TABLE plain AS SELECT rollout_agg(i, i % 4, i / 4, i % 3, i % 2, (i % 5)::float8) AS g, (SELECT rollout_agg(1, 1, 1, 1, 1, 1) FROM generate_series(1, 0)) AS nothing
 FROM generate_series(1, 20) i;
 SELECT count(*), bool_and(a = b) FROM plain, rtmc(g) a JOIN rtmc(g, history => nothing, decay => 0.5) b USING (step_id);
@@ -35,7 +35,7 @@ SELECT count(*), bool_and(a = b) FROM plain, batch_td(g, gamma => 0.9, prior => 
 -- A group is its own history: each rollout once.
 SELECT count(*), bool_and(a = b) FROM plain, batch_td(g, gamma => 0.9, prior => 0) a JOIN batch_td(g, history => g, gamma => 0.9, prior => 0) b USING (step_id);
 SELECT count(*), bool_and(a = b) FROM pair, rtmc(g) a JOIN rtmc(g, history => g, decay => 0.5) b USING (step_id);
--- What both have is as the group has it: the history knows rollout 1 as a success, and is of another policy.
+-- The group wins over its history: in the history rollout 1 is a success, and of another policy.
 SELECT a.step_id, a.n_state, a.q FROM pair, LATERAL (SELECT rollout_agg(id, r, no, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 3) AS h2 FROM (VALUES (99, 1, 5), (98, 6, 1)) v(id, r, no)) y, rtmc(g, history => h2) a
 WHERE a.step_id IN (10, 11);
 
@@ -170,7 +170,7 @@ FROM (SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NUL
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v)) AS off
 FROM walks w, rtmc(h, history => g, decay => 0.5) a JOIN rtmc(h, history => (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 77) FROM walk k WHERE k.task = w.task AND own), decay => 0.5) b USING (step_id);
 
--- Who has no policy_step: an error of the first of them; decay 1 asks nobody.
+-- Who has no policy_step: an error of the first of them; decay 1 needs none.
 CREATE TABLE unknown AS
 SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 3 THEN policy END) FILTER (WHERE own) AS g,
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 14 THEN policy END) FILTER (WHERE NOT own) AS h,

@@ -208,7 +208,7 @@ FROM folded, history_td(g, k => 1e10, return_weight => 0) a JOIN batch_td(g, gam
 SELECT count(*) > 200 AS many, count(*) FILTER (WHERE a.q_error < abs(a.q - r.q_pair)) AS too_small, count(*) FILTER (WHERE a.q_error > 2 * (b.q_error + abs(a.q - r.q_pair))) AS too_large
 FROM folded, history_td(g, k => 0.4, return_weight => 0) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) JOIN reference(0.98, 0.4, 0.5, NULL, 0, true) r ON r.id = step_id;
 
--- normalise: over the steps of the group itself, whatever its history is; what is not judged stays NULL.
+-- normalise: over the steps of the group itself, with any history; what is not judged stays NULL.
 SELECT normalise, count(*), count(*) FILTER (WHERE n.advantage IS NULL) AS unknown, count(*) FILTER (WHERE n.advantage IS NOT NULL AND off(n.advantage, CASE normalise WHEN 'std' THEN (a.advantage - mean) / (sd + 1e-6) WHEN 'mean' THEN a.advantage - mean ELSE a.advantage END)) AS off
 FROM folded, unnest('{std,mean,none}'::text[]) normalise, LATERAL (SELECT a.step_id, a.advantage, avg(a.advantage) OVER () AS mean, stddev_samp(a.advantage) OVER () AS sd FROM history_td(g, history => h) a) a
 	JOIN LATERAL history_td(g, history => h, normalise => normalise) n USING (step_id) GROUP BY 1 ORDER BY 1;
@@ -232,7 +232,7 @@ SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.advantage, b.adva
 FROM folded, LATERAL (SELECT rollup(p) AS wide FROM (VALUES (g), ((SELECT rollout_agg(-i, -1, i, 1000 + i, 1, 0) FROM generate_series(1, 300) i))) v(p)) w,
 	history_td(g, prior => 0) a JOIN history_td(wide, prior => 0) b USING (step_id) WHERE a.advantage IS NOT NULL;
 
--- Nobody judged; no group; refusals
+-- No rollout judged; no group; refusals
 SELECT a.step_id, a.advantage FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, history_td(g) a;
 SELECT a.* FROM history_td(NULL) a;
 SELECT a.* FROM folded, history_td(g, gamma => 1.5) a;

@@ -85,7 +85,7 @@ SELECT rows_read('SELECT advantage FROM s_td_history WHERE task = ''a'' AND poli
 	(SELECT 2 * count(*) + (SELECT count(*) FROM s WHERE task = 'a' AND policy = 9) FROM s WHERE task = 'a' AND policy BETWEEN 6 AND 8) AS expected;
 RESET enable_seqscan;
 
--- What is kept gives the same, whatever happens to whichever group, and older groups never change.
+-- Kept groups give the same after any change of any group, and older groups never change.
 CREATE TABLE before AS SELECT step_id, policy, task, run, q, v FROM s_td_history;
 SELECT count(*) FROM maintain('s');
 SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
@@ -140,7 +140,7 @@ FROM by_both_batch_td a JOIN expected(0, 1, 0.99) own USING (step_id) JOIN (
 	JOIN (SELECT s.* FROM s JOIN (SELECT DISTINCT task, policy, run, r FROM s WHERE reward IS NOT NULL) j USING (task, policy, run, r)) b ON b.task = a.task AND b.run = a.run AND b.state = a.state AND b.policy IN (a.policy, a.policy - 2) WHERE NOT (a.task = 'a' AND a.policy IN (5, 7)) GROUP BY 1) e USING (step_id);
 SELECT sum(detach('numbered', p)) > 50 AS detached FROM unnest('{by_table,by_rows,by_both}'::text[]) p;
 
--- Histories of states are made of each group's rollouts before they meet. A group without a task, or a policy step, has no history.
+-- Histories of states are computed from each group's rollouts before these are joined. A group without a task, or a policy step, has no history.
 DELETE FROM numbered WHERE task = 'c';
 SET client_min_messages = notice;
 \set VERBOSITY default

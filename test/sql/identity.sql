@@ -1,11 +1,11 @@
--- Identities that nobody gives are made: state, next_state and action_hash of the
+-- Missing identities are computed: state, next_state and action_hash of the
 -- canonical tables, by a row trigger.  What was given stays.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('idn', views => '{all}');
 INSERT INTO idn.rollouts (task_id, rollout_id, outcome) VALUES ('t', 'a', 1), ('t', 'b', 0), ('u', 'a', 1);
 
--- Against plain SQL: what is made of each row, and what was given.
+-- Against plain SQL: what is computed from each row, and what was given.
 INSERT INTO idn.steps (task_id, rollout_id, step_no, observation, next_observation, action, tool, args, ok, state, next_state, action_hash) VALUES
 	('t', 'a', 0, 'a door', 'a key', 'open it', NULL, NULL, NULL, NULL, NULL, NULL),
 	('t', 'a', 1, 'a key', NULL, 'words', 'bash', '{"command": "pytest tests/test_a.py"}', true, NULL, NULL, NULL),
@@ -29,7 +29,7 @@ FROM idn.steps;
 SELECT count(*) FILTER (WHERE state IS DISTINCT FROM of_observation OR next_state IS DISTINCT FROM of_next OR action_hash IS DISTINCT FROM of_action) AS off, count(state) AS states, count(next_state) AS next_states, count(action_hash) AS actions
 FROM identities WHERE (task_id, step_no) <> ('u', 0);
 SELECT state, next_state, action_hash FROM idn.steps WHERE task_id = 'u' AND step_no < 2 ORDER BY step_no;
--- Who knows the tool tells its calls apart by signature (what failed is another action than what passed), else by arguments.
+-- With a tool, its calls are distinguished by signature (a failed call is another action than one that passed), else by arguments.
 SELECT x.step_no AS x, y.step_no AS y, x.action_hash = y.action_hash AS one_action FROM idn.steps x, idn.steps y
 WHERE (x.rollout_id, y.rollout_id) IN (('a', 'a'), ('b', 'b')) AND x.task_id = 't' AND y.task_id = 't' AND (x.step_no, y.step_no) IN ((1, 2), (0, 1), (1, 3)) AND x.tool = y.tool ORDER BY x.rollout_id, 1, 2;
 -- What it is for: the door is one state of both rollouts.

@@ -1,7 +1,7 @@
 -- Instances of methods: options => {"methods": {"name": {"method": …}}} of attach.
 -- Every number of an instance is that of the direct call with its parameters, on
--- turns or on other rewards where it says so; and whatever is made of methods (_compare,
--- _quadrants, over time, kept, curated) is made of instances.
+-- turns or on other rewards where it says so; and all views over methods (_compare,
+-- _quadrants, over time, kept, curated) use instances.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 -- Makes the views of all attachments anew, and those that are asked for; a row each.
@@ -93,7 +93,7 @@ END
 $$;
 SELECT inst.attached(jsonb_build_object('gamma', 0.9, 'rtmc', '{"prior": 1}'::jsonb, 'grpo', '{"normalise": "none"}'::jsonb, 'methods', (SELECT jsonb_object_agg(instance, told) FROM inst.calls))) > 20 AS attached;
 SELECT * FROM inst.wrong('s');
--- The methods themselves are there too, with what they were told.
+-- The methods themselves are there too, with their options.
 SELECT count(*) AS n, count(*) FILTER (WHERE x.advantage IS DISTINCT FROM y.advantage) AS wrong
 FROM inst.s_rtmc x JOIN (SELECT v.task, a.* FROM inst.s_values v, stepadv.rtmc(v.rollouts, prior => 1, gamma => 0.9) a) y
 	ON y.task = x.task AND y.rollout_id = stepadv.signature_hash(x.rollout_id) AND y.step_no = x.step_no;
@@ -231,7 +231,7 @@ DROP VIEW inst.over_time_differs, inst.over_time, inst.plainly_wrong;
 SELECT stepadv.detach('inst.s') > 20 AS detached;
 DELETE FROM inst.stepadv_methods WHERE method = 'rloo_0';
 
--- Chosen among all; an instance of a function of one's own; a general option that nothing but an instance's method knows.
+-- Chosen among all; an instance of a function of one's own; a general option that only the method of an instance has.
 SELECT inst.attached('{"scale": 3, "methods": {"tripled": {"method": "centred"}, "halved": {"method": "inst.centred", "scale": 0.5}, "nodes_0": {"method": "graph_nodes", "success_above": 0}}, "compare": {"methods": "rtmc, halved, tripled"}}') > 20 AS attached;
 SELECT string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attnum BETWEEN 6 AND 8) FROM pg_attribute WHERE attrelid = 'inst.s_compare'::regclass;
 SELECT count(*) AS n, count(*) FILTER (WHERE (abs(c.halved - x.advantage) < 1e-9 AND abs(c.tripled - 6 * x.advantage) < 1e-9 AND h.advantage = c.halved) IS NOT TRUE AND num_nonnulls(c.halved, x.advantage) > 0) AS differ

@@ -50,7 +50,7 @@ CREATE TABLE walks AS SELECT task, rollout_agg(id, rollout, no, state, action, r
 SELECT count(*) AS steps, count(coarse) AS coarse, count(DISTINCT (task, state)) AS states, count(DISTINCT (task, coarse)) AS coarse_states FROM walk;
 SELECT count(*) AS steps, count(*) FILTER (WHERE (s.coarse_state, s.logp, s.state, s.action, s.turn) IS NOT DISTINCT FROM (w.coarse::bigint, w.logp, w.state::bigint, w.action::bigint, w.no / 2)) AS right
 FROM walks, steps(g) s JOIN walk w ON w.id = s.step_id;
--- Merged, in whatever order the rows came, by text and bytes: the same value.
+-- Merged, in any order of the rows, by text and bytes: the same value.
 SELECT count(*) AS all, count(*) FILTER (WHERE bytes(g) = bytes(m)) AS same FROM (
 	SELECT task, rollup(part) AS m FROM (SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp) AS part FROM walk GROUP BY task, id % 3) p GROUP BY task UNION ALL
 	SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp ORDER BY md5(id::text)) FROM walk GROUP BY task UNION ALL
@@ -59,13 +59,13 @@ SELECT count(*) AS all, count(*) FILTER (WHERE bytes(g) = bytes(m)) AS same FROM
 SET stepadv.enable_group_fold = off;
 SELECT count(*) AS all, count(*) FILTER (WHERE bytes(x.g) = bytes(w.g)) AS without_group_fold FROM (SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp) AS g FROM walk GROUP BY task) x JOIN walks w USING (task);
 RESET stepadv.enable_group_fold;
--- Two rows of one step, forgiven: one stays, whatever the order.
+-- Two rows of one step, lenient: one stays, the same in any order.
 SELECT count(DISTINCT bytes(g)) AS different FROM (SELECT stepadv_internal.forgiving_rollout_agg(1, 1, 1, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c, -p ORDER BY f * c, f * p) AS g
 	FROM generate_series(1, 3) c, generate_series(1, 2) p, unnest('{-1,1}'::int[]) f GROUP BY f) x;
 -- By turn: the first call's coarse state, the sum of all calls' log-probabilities, missing where one is.
 SELECT s.* FROM (SELECT rollout_agg(i, 1, i, i, i, 0, NULL, NULL, NULL, NULL, NULL, i / 2, NULL, NULL, NULL, i * 10, nullif(-i, -4)) AS g FROM generate_series(2, 6) i) x,
 	LATERAL (SELECT step_id, turn, coarse_state, logp FROM steps(by_turn(g))) s;
--- States made of histories leave it as it is.
+-- States derived from histories do not change it.
 SELECT bool_and(s.coarse_state IS NOT DISTINCT FROM h.coarse_state AND s.logp IS NOT DISTINCT FROM h.logp) AS kept, bool_or(s.state <> h.state) AS other_states
 FROM walks, steps(g) s JOIN steps(history_states(g, 'set')) h USING (step_id);
 
@@ -138,7 +138,7 @@ FROM walks, batch_td(g, k => 1e15) a JOIN batch_td(coarse) b USING (step_id) JOI
 SELECT max(abs(a.advantage - b.advantage)) < 1e-12 AS united FROM walks, LATERAL (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp) AS own FROM walk w WHERE w.task = walks.task AND rollout < 4) o,
 	LATERAL (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp) AS before FROM walk w WHERE w.task = walks.task AND rollout >= 4) h,
 	batch_td(own, history => before) a JOIN batch_td(g) b USING (step_id);
--- A state that is split by what does not matter: alone each part knows little, backed it knows what all know.
+-- A state that is split by what does not matter: alone each part has little data, with a fallback it has that of all.
 SELECT o.k, round(avg(abs(advantage))::numeric, 3) AS size FROM (SELECT rollout_agg(i, i, 0, i, i % 2, i % 2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL) AS g FROM generate_series(1, 20) i) x,
 	(VALUES (0::float8), (0.4), (3), (1000)) o(k), batch_td(g, k => o.k, prior => 0) GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM walks, batch_td(g, lambda => 0.5);

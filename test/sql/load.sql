@@ -21,7 +21,7 @@ SELECT group_id, rollout_id, policy_version, model, outcome, success, truncated,
 SELECT group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok, reward, value, metadata FROM load_t.steps ORDER BY 1, 2, 3;
 SELECT prompt_token_ids, response_token_ids, response_mask, rollout_logprobs FROM load_t.steps WHERE turn = 2;
 -- What is the same and what is not: rollouts that begin without an observation
--- begin in one state; equal tool and arguments are one action, whatever the words.
+-- begin in one state; equal tool and arguments are one action, with any text.
 SELECT a0.state = b0.state AS one_start, a0.state = stepadv.signature_hash('\x00'::bytea) AS is_the_hash_of_nul,
 	a0.next_state = a1.state AS states_chain, a1.state = stepadv.signature_hash('seen'::text) AS observation_hashed,
 	a0.action_hash = b0.action_hash AS same_call, a0.action_hash = stepadv.signature_hash(stepadv.action_signature(a0.tool, a0.args, a0.ok)) AS call_hashed,
@@ -83,7 +83,7 @@ SELECT p ->> 'line' AS line, left(regexp_replace(p ->> 'problem', ' \(.*', ''), 
 -- (How deep is too deep is the server's business.)
 SELECT p ->> 'problem' ~ 'nested too deeply' AS too_deep FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer = 26;
 
--- Contradictions: a step told twice, outcomes that differ.
+-- Contradictions: two versions of a step, outcomes that differ.
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line) VALUES
 	('{"group_id": "con", "rollout_id": "r", "step_no": 0, "action": "x", "outcome": 1, "success": true}'),
@@ -139,7 +139,7 @@ SELECT n_rollouts_added, n_steps_added FROM stepadv.load_rollouts('load_t', '"li
 SELECT count(*) FROM load_lines;
 
 -- Into tables grouped by default: a task within a version within a run. A group is the task where no task is named; what
--- nobody says is what the call says of all, else the column's default.
+-- a line leaves out is what the call gives for all, else the column's default.
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_run', views => '{all}');
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line) VALUES
@@ -153,7 +153,7 @@ SELECT n_groups, n_rollouts_added, n_steps_added, n_bad_lines, n_contradictions,
 SET client_min_messages = warning;
 SELECT run_id, policy_version, task_id, rollout_id, policy_step, outcome, tags FROM load_run.rollouts ORDER BY 1, 2, 3;
 SELECT run_id, policy_version, task_id, rollout_id, step_no, action, metadata FROM load_run.steps ORDER BY 1, 2, 3, 5;
--- The same again is known; the same under another run is another rollout; contradictions name the group as it is written.
+-- The same again is known; the same under another run is another rollout; contradictions name the group as written.
 DELETE FROM load_lines WHERE n > 4;
 SELECT n_rollouts_added, n_steps_added, n_steps_repeated, n_contradictions FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'all');
 SELECT n_rollouts_added, n_steps_added, n_steps_repeated FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'another', policy_version => 'v9');

@@ -178,7 +178,7 @@ SELECT meth.views('');
 SELECT meth.views(', options => ''{"lateness": {"word": "minus"}}''');
 REVOKE CREATE ON SCHEMA meth FROM methods_stranger;
 
--- A stranger's method gets into nobody's views, whatever he writes into his table.
+-- A method of another user enters no view of others, whatever that user's table contains.
 SET SESSION AUTHORIZATION methods_stranger;
 CREATE FUNCTION strange.evil(rollouts stepadv.rollout_group, x float8 DEFAULT 1) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql AS
 	$$ BEGIN RAISE EXCEPTION 'code of a stranger, run by %', current_user; END $$;
@@ -230,7 +230,7 @@ SET SESSION AUTHORIZATION methods_owner;
 SELECT meth.views(', options => ''{"methods": ["strange.kind"]}''');
 SET SESSION AUTHORIZATION methods_stranger;
 DROP VIEW strange.stepadv_methods;
--- A table that nobody else may read, or a locked one, is in nobody's way.
+-- A table that others cannot read, or a locked one, hinders no other user.
 SELECT stepadv.register_method('strange.kind(stepadv.rollout_group)');
 REVOKE ALL ON strange.stepadv_methods FROM PUBLIC;
 SET SESSION AUTHORIZATION methods_owner;
@@ -286,7 +286,7 @@ RESET SESSION AUTHORIZATION;
 SELECT count(*) AS none_more FROM stepadv.add_views('strange.s', '{all}');
 SET SESSION AUTHORIZATION methods_admin;
 SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
--- What cannot be made anew keeps nobody from the others.
+-- An attachment that cannot be rebuilt does not affect the others.
 SET SESSION AUTHORIZATION methods_owner;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}');
 SET SESSION AUTHORIZATION methods_stranger;

@@ -6,7 +6,7 @@ SET timezone = 'UTC';
 \set SHOW_CONTEXT never
 
 -- effective_sample_size.  Equal weights are worth their number, one that outweighs all the others 1;
--- (1+1+3)^2 / (1+1+9) = 25/11 = 2.272727, whatever the unit; weights of 0 add nothing.
+-- (1+1+3)^2 / (1+1+9) = 25/11 = 2.272727, in any unit; weights of 0 add nothing.
 SELECT stepadv.effective_sample_size(w) FROM unnest('{0.5,0.5,0.5,0.5}'::float8[]) w;
 SELECT stepadv.effective_sample_size(w) FROM unnest('{1e-300,1e300,1}'::float8[]) w;
 SELECT round(stepadv.effective_sample_size(w * unit)::numeric, 9) AS ess
@@ -337,7 +337,7 @@ SELECT how, what, folded, by_hand, progress, groups, advantage, advantages, prob
 SELECT * FROM ot.trials_wrong;
 SELECT * FROM ot.ages_wrong();
 
--- What is the same for all rollouts of a group is said of the group: by tables where an index leads to the group, and
+-- What is the same for all rollouts of a group is shown for the group: by tables where an index leads to the group, and
 -- where none does. t1 is of one run, version and step; t2 of one version, but two runs; one rollout of t3 is of no known run.
 CREATE TABLE ot.few (task text, trial text, run text, version text, at bigint);
 INSERT INTO ot.few VALUES ('t1', 'a', 'x', 'v1', 3), ('t1', 'b', 'x', 'v1', 3), ('t2', 'a', 'x', 'v1', 5), ('t2', 'b', 'y', 'v1', 5), ('t3', 'a', 'x', 'v2', 8), ('t3', 'b', NULL, 'v2', 8), ('t4', 'a', 'y', 'v2', 6), ('t4', 'b', 'y', 'v2', 7);

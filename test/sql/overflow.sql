@@ -17,7 +17,7 @@ SELECT * FROM group_summary((SELECT rollup(x) FROM (VALUES (pair(1.7e308)), ((SE
 SELECT * FROM grpo(pair(1.7e308));
 SELECT * FROM grpo(pair(1.7e308), step_rewards => true);
 SELECT * FROM group_summary(pair(1.7e308));
--- By every method: what is out of range is said of a rollout, and nothing is infinite. The leave-one-out mean and the group's
+-- By every method: what is out of range is reported for a rollout, and nothing is infinite. The leave-one-out mean and the group's
 -- own need no standard deviation: there they are what they are.
 SELECT advantage FROM rloo(pair(0.8e308));
 SELECT advantage FROM grpo(pair(0.8e308), normalise => 'mean');

@@ -1,5 +1,5 @@
 -- What panels about all steps read: _advantage_by_group, _quadrants_over_time, _disagreement_by_group, _advantage_histogram, _problems.
--- They say what the rows of steps add up to, folding and kept, whatever changes.
+-- They equal sums over the rows of steps, folded and kept, after any change.
 SET client_min_messages = warning;
 SET jit = off;
 SET timezone = 'UTC';
@@ -149,7 +149,7 @@ INSERT INTO pan.kept_digests SELECT * FROM pan.kept_digests WHERE task = 't12' O
 SELECT * FROM stepadv.check_maintained('pan.steps', 'kept') ORDER BY 1, 2;
 SELECT stepadv.refresh('pan.steps', 'kept', full => true) > 5 AS all_of_them;
 SELECT * FROM stepadv.check_maintained('pan.steps', 'kept');
--- Read only by who may read what it is made of.
+-- Readable only with the privilege to read its source.
 CREATE ROLE regress_panels;
 GRANT USAGE ON SCHEMA pan TO regress_panels;
 GRANT SELECT ON pan.kept_quadrants_over_time TO regress_panels;

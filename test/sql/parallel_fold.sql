@@ -1,5 +1,5 @@
 -- GroupFold where several processes share the rows (src/plan/fold/exchange.c): the
--- same groups as one process alone has with PostgreSQL's own Agg, whatever is shared,
+-- same groups as one process alone has with PostgreSQL's own Agg, no matter what is shared,
 -- spilled, missing, stopped or asked for again.
 \set VERBOSITY terse
 SET client_min_messages = warning;
@@ -48,7 +48,7 @@ BEGIN
 	RETURN rows;
 END
 $$;
--- $ stands for the arguments of the short form, $+ for those of the long one, $% for all.
+-- $ is replaced by the arguments of the short form, $+ by those of the long one, $% by all.
 CREATE FUNCTION spelled(query text) RETURNS text LANGUAGE sql AS $$
 	SELECT replace(replace(replace(query,
 		'$%', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, NULL, NULL, step_no / 2, CASE WHEN kind > 0 THEN ARRAY[reward, NULL, kind] END, NULL, NULL)'),
@@ -79,7 +79,7 @@ SELECT shared('SELECT task, num, $% FROM scattered GROUP BY num, task');
 SELECT shared('SELECT num, $ FILTER (WHERE kind = 0) FROM scattered GROUP BY num');
 SELECT shared('SELECT num, $ FROM nothing GROUP BY num');
 SELECT shared('SELECT num, $ FROM together WHERE num BETWEEN 7 AND 7 GROUP BY num');
--- keys that are equal and yet not the same, 1 and 1.00: of which of them is told is anybody's guess
+-- keys that are equal and yet not the same, 1 and 1.00: either of them may be shown
 SELECT shared('SELECT level::int, $ FROM scattered GROUP BY level');
 SELECT shared('SELECT num % 20, $ FROM scattered GROUP BY num % 20');
 -- what is above is done by all processes, too

@@ -26,7 +26,7 @@ SELECT task_id, claimed_by FROM stepadv.claim_groups(NULL::rl.ready, 1, holder =
 SELECT stepadv.consume_groups('rl.ready', (SELECT claim FROM rl.ready WHERE claim IS NOT NULL), 3);
 ROLLBACK;
 
--- Claims: nobody gets what another has; what is asked for first comes first
+-- Claims: no caller gets what another has; the first in order comes first
 SELECT policy_version, task_id, status, n_uses, claimed_by, claimed_until > now() + interval '9 minutes' AS for_long FROM claim_groups(NULL::rl.steps_ready, 2, order_by => '{success_rate desc,task_id desc}', holder => 'one');
 SELECT claim AS one FROM rl.steps_ready WHERE claimed_by = 'one' LIMIT 1 \gset
 SELECT task_id, claimed_by FROM claim_groups(NULL::rl.steps_ready, 16, holder => 'two');
@@ -46,7 +46,7 @@ SELECT task_id, status, n_uses, consumed_step, consumed_at IS NOT NULL AS at, cl
 -- What was consumed is not handed out again, and no claim has it
 SELECT count(*) AS none FROM claim_groups(NULL::rl.steps_ready, 16);
 
--- A lease that ended: first nobody else has the group, then somebody has
+-- An expired lease: first no other caller has the group, then one has
 UPDATE rl.steps_pool SET claimed_until = clock_timestamp() WHERE claim = :'two';
 SELECT task_id, status, claimed_by FROM rl.steps_ready WHERE policy_version = 'v2' AND task_id = 'task 3';
 SELECT task_id, claimed_by FROM claim_groups(NULL::rl.steps_ready, 16, holder => 'three');
@@ -107,7 +107,7 @@ SELECT create_pool('s', min_rollouts => 3, informative => 'rtmc');
 SELECT "the Run", task, n_rollouts, mean_return, success_rate, status FROM s_ready ORDER BY 2;
 SELECT "the Run", task FROM claim_groups(NULL::s_ready, 2);
 SELECT consume_groups('s_ready', (SELECT claim FROM s_pool WHERE claim IS NOT NULL LIMIT 1), 1);
--- It goes on with the views as they change
+-- It follows the views as they change
 SELECT unmaintain('s');
 INSERT INTO s VALUES ('00000000-0000-0000-0000-000000000000', '2026-01-01', 't3', 'r4', 1, NULL);
 SELECT task, n_rollouts, status FROM s_ready ORDER BY 1;

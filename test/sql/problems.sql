@@ -2,7 +2,7 @@
 -- views of attach answer; groups without a defect have the numbers that they have
 -- without the bad rows, a rollout with one has no advantages, and its fellows have
 -- those of a group without it, by every method; <prefix>_problems lists each, with
--- the ids that the user knows, counted in plain SQL.  The same with groups that are
+-- the user's ids, counted in plain SQL.  The same with groups that are
 -- kept, in any order of rows and by workers.  Called by hand everything is strict.
 \set SHOW_CONTEXT never
 CREATE SCHEMA bad;
@@ -205,7 +205,7 @@ SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.val
 CREATE TEMP TABLE twice AS SELECT * FROM bad.fold('bad.other_order');
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET enable_indexscan; RESET enable_bitmapscan; RESET stepadv.enable_group_fold;
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM twice f FULL JOIN bad.fold('bad.other_order') a USING (task);
--- The row that stays of each step is that with the least id, and nobody is judged.
+-- The row that stays of each step is that with the least id, and no rollout is judged.
 SELECT count(*) AS steps, bool_and(s.step_id < 1000 OR s.step_id BETWEEN 1031 AND 1035) AS least, (SELECT count(*) FROM twice t, stepadv.rollouts(t.value::stepadv.rollout_group) r WHERE r.judged) AS judged
 FROM twice t, stepadv.steps(t.value::stepadv.rollout_group) s;
 -- Merged values keep defects, and find new ones.
@@ -267,7 +267,7 @@ SELECT group_key, problem FROM stepadv.check_maintained('bad.own') ORDER BY prob
 SELECT stepadv.detach('bad.own') > 30 AS detached;
 
 -- ---- Other roles, other tables.
--- Ids of other types, components, turns, a table of rollouts, states made of histories.
+-- Ids of other types, components, turns, a table of rollouts, states derived from histories.
 CREATE TABLE bad.calls (g integer, sub text, r uuid, n integer, turn integer, act text, tool numeric, answer float8, id text, ok boolean);
 INSERT INTO bad.calls SELECT i % 2, 'x', ('00000000-0000-0000-0000-00000000000' || i / 2 % 3)::uuid, i, i / 8, 'a' || i % 4, i % 3, i % 2, 'call ' || i, i % 5 = 0 FROM generate_series(0, 35) i;
 SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', columns => '{"step_id": "id", "rewards": ["tool", "answer"], "turn": "turn", "success": "ok"}', views => '{all}', options => '{"unit": "turn", "states": "history_last"}');
@@ -278,7 +278,7 @@ UPDATE bad.calls SET sub = NULL WHERE n = 35;
 SELECT g, sub, rollout_id, step_no, problem, n_rows, effect FROM bad.calls_problems ORDER BY g, rollout_id, problem;
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'bad.calls_problems'::regclass AND attnum BETWEEN 1 AND 3 ORDER BY attnum;
 SELECT n_views > 20 AS all_views, n_failed, first_error FROM bad.read_all('calls');
--- By turns and with states made of histories the defects stay: the rollout with the step without an id, and that with the reward.
+-- By turns and with states derived from histories the defects stay: the rollout with the step without an id, and that with the reward.
 SELECT g, rollout_id, count(*) AS steps, count(grpo) AS grpo, count(gigpo) AS gigpo FROM bad.calls_compare GROUP BY 1, 2 ORDER BY 1, 2;
 -- An instance of a method that reads the components; the others do not mind them.
 SELECT stepadv.detach('bad.calls') > 20 AS detached;
@@ -337,7 +337,7 @@ SELECT bad.error_of('SELECT stepadv.rollout_agg(NULL::bigint, 1, 1, 1, 1, 1)') A
 	bad.error_of($$SELECT count(*) FROM stepadv.graphgpo((SELECT stepadv.rollout_agg(id, 1, n::integer, 1, 1, 1, NULL, NULL, v, 0, c) FROM bad.steps WHERE task = 'task 9' AND run = 'run 2'))$$) AS graphgpo,
 	bad.error_of($$SELECT stepadv.step_ratio('{1,2}'::real[], '{1}'::real[])$$) AS ratio, bad.error_of($$SELECT stepadv.fused_reward('NaN', true)$$) AS fused,
 	bad.error_of($$SELECT count(*) FROM stepadv.mt_grpo((SELECT stepadv.rollout_agg(1, r, n, 1, 1, rew, NULL, NULL, 0, tr, 1) FROM bad.unequal WHERE g = 1), unequal => 'error')$$) AS mt_grpo;
--- Where nobody has a value of a critic none is missing: only in group 2 a rollout lacks what another has.
+-- If no step has a value of a critic, none is missing: only in group 2 a rollout lacks what another has.
 CREATE TABLE bad.critic (g integer, r integer, n integer, rew float8, v float8);
 INSERT INTO bad.critic SELECT g, r, n, r - 1, CASE WHEN g = 2 AND r = 1 THEN 0.5 END FROM generate_series(1, 2) g, generate_series(1, 2) r, generate_series(1, 3) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.critic', '{g}', 'r', 'n', reward => 'rew', columns => '{"value": "v"}', views => '{all}');

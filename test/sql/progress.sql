@@ -89,7 +89,7 @@ SELECT r AS rollout_id, ARRAY(SELECT (sim.uniform(i, sim.stream(t, r)) * 2 - 1):
 	(r % 5 < 2)::int::float8 AS outcome
 FROM generate_series(1, 6) t, generate_series(1, 8) r;
 
--- More features than rollouts: only with ridge.  Features nobody has, constant outcomes
+-- More features than rollouts: only with ridge.  Features without rollouts, constant outcomes
 SELECT progress_fit(rollout_id, x, outcome, 0) FROM step WHERE rollout_id IN (6, 13, 20);
 SELECT (progress_fit(rollout_id, x, outcome, 0.01)).n_rollouts FROM step WHERE rollout_id IN (6, 13, 20);
 SELECT progress_fit(rollout_id, x || 0::real, outcome, 0) FROM step;

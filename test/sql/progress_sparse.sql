@@ -34,7 +34,7 @@ SELECT r AS rollout_id, r % 40 AS group_id, t AS step_no, hash_features(ARRAY['k
 FROM generate_series(1, 400) r, LATERAL generate_series(1, 1 + r % 5) t;
 ALTER TABLE step ADD indices int[], ADD weights real[];
 UPDATE step SET indices = indices(x), weights = weights(x);
--- The same fit, whatever lambda and loss
+-- The same fit, for any lambda and loss
 SELECT loss, bool_and(same_model(s, d)) AS equal
 FROM (VALUES ('squared'), ('logistic')) l(loss), (VALUES (0.001::float8), (0.1), (10)) v(lambda),
 	LATERAL (SELECT progress_fit(rollout_id, indices, weights, outcome, lambda, loss) AS s, progress_fit(rollout_id, x, outcome, lambda, loss) AS d FROM step) f GROUP BY 1 ORDER BY 1;

@@ -13,7 +13,7 @@ SELECT (r << 7) + s AS step_id, r AS rollout_id, s AS step_no, CASE WHEN s < 3 T
 FROM generate_series(-2::bigint, 4) r, generate_series(1, 3) s;
 CREATE TABLE a AS SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM step;
 
--- Those of a list, whatever else is in it: as folded of their rows alone
+-- Those of a list with other entries: as folded from their rows alone
 SELECT stepadv_internal.of_rollouts(g, '{3,-1,9,3}')::text = (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward)::text
 	FROM step WHERE rollout_id IN (-1, 3)) AS some, stepadv_internal.of_rollouts(g, '{4,3,2,1,0,-1,-2}')::text = g::text AS all,
 	stepadv_internal.of_rollouts(g, NULL) IS NULL AS unknown, (SELECT count(*) FROM rollouts(stepadv_internal.of_rollouts(g, '{}'))) AS none FROM a;

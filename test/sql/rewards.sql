@@ -85,7 +85,7 @@ FROM (VALUES ('ΟΔΟΣ', 'οδος', 'οδοσ'), ('Σ', 'σ', 'ς'), ('ΑΣ.',
 			 ('Α.Σ', 'α.ς', 'α.σ'), ('.Σ', '.σ', '.ς'), ('1Σ', '1σ', '1ς'), ('Α1Σ', 'α1σ', 'α1ς'), ('ΑΣ1', 'ας1', 'ασ1'), ('aΣ', 'aς', 'aσ'), ('ΣΣΣ', 'σσς', 'σσσ'),
 			 ('字Σ', '字σ', '字ς'), (U&'Α\0301Σ\00AD', U&'α\0301ς\00AD', U&'α\0301σ\00AD'), (U&'ΑΣ\0301Β', U&'ασ\0301β', U&'ας\0301β'), ('Α''Σ', 'α''ς', 'α''σ'),
 			 ('İ', U&'i\0307', 'i'), ('I', 'i', 'ı'), ('ẞ', 'ß', 'ss'), ('ÀÉ', 'àé', 'ae'), ('Ǆ', 'ǆ', 'dž'), ('Ω', 'ω', 'o'), (U&'\+010400', U&'\+010428', U&'\+010429'), (U&'\1E9B', U&'\1E9B', U&'\1E61')) v(said, lower, other);
--- What a word is depends on what stands around it: in the text, or alone
+-- What a word is depends on the text around it: in the text, or alone
 SELECT reward_answer_present(ARRAY['<answer>η ΟΔΟΣ μου</answer>'], ARRAY['ΟΔΟΣ']) AS word, reward_answer_present(ARRAY['<answer>ΟΔΟΣΑ</answer>'], ARRAY['ΟΔΟΣ']) AS part_of_a_word,
 	   reward_answer_in_results(ARRAY['<tool>x</tool>'], ARRAY['<result>ΟΔΟΣ</result>'], ARRAY['δοσ']) AS medial, reward_exact_match(ARRAY['<answer>ΟΔΟΣ </answer>'], ARRAY[' ΟΔΟΣ']) AS stripped;
 -- White space is Unicode's; a tag name may be anything

@@ -8,7 +8,7 @@ CREATE FUNCTION pg_temp.left_over(OUT steps bigint, OUT orphans bigint) LANGUAGE
 	SELECT count(*), count(*) FILTER (WHERE r.rollout_id IS NULL) FROM rk.steps s LEFT JOIN rk.rollouts r USING (task_id, run_id, policy_version, rollout_id)
 $$;
 
--- No rollout: whatever column of the key differs, whichever row of the statement it is, inserted or renamed.
+-- No rollout: for each column of the key, for each row of the statement, inserted or renamed.
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'r1', 4), ('t', 'r1', 5), ('t', 'nobody', 1), ('t', 'r1', 6);
 INSERT INTO rk.steps (task_id, rollout_id, step_no, run_id) VALUES ('t', 'r1', 4, 'other');
 INSERT INTO rk.steps (task_id, rollout_id, step_no, policy_version) VALUES ('t', 'r1', 4, 'v');
@@ -71,7 +71,7 @@ TRUNCATE rk.steps, rk.rollouts;
 SELECT * FROM pg_temp.left_over();
 ROLLBACK;
 
--- Whoever writes needs no right on the other table; what a key says is told to those who may read it.
+-- Writers need no privilege on the other table; errors show keys only to users who can read them.
 CREATE ROLE rk_writer;
 GRANT USAGE ON SCHEMA rk TO rk_writer;
 GRANT INSERT ON rk.steps TO rk_writer;
@@ -117,7 +117,7 @@ ALTER TABLE rk.tries RENAME TO rollouts;
 ALTER TABLE rk.steps RENAME COLUMN "try" TO rollout_id;
 ALTER TABLE rk.rollouts RENAME COLUMN task TO task_id;
 
--- What does not hold any more is said, and nothing is done.
+-- What no longer holds is reported, and nothing is changed.
 INSERT INTO rk.rollouts (task_id, rollout_id) VALUES ('t', 'a');
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'a', 1);
 BEGIN;

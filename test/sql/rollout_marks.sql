@@ -1,4 +1,4 @@
--- What a value knows of a rollout as a whole: truncated, whether it was cut off, and
+-- What a value stores of a rollout as a whole: truncated, whether it was cut off, and
 -- policy_step, by which policy it was made.  Any row gives them; they are written
 -- only where given; every form of the value, merging, folding by either node,
 -- spilled or in parallel, and functions from group to group keep them.
@@ -37,7 +37,7 @@ SELECT get_byte(bytes(rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL
 SELECT get_byte(bytes(rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy_step)), 2) = 32 AS policy_step FROM said WHERE rollout_id < 4;
 
 -- Two policy steps of one rollout: an error; where that is forgiven, a defect of this rollout, for methods that read
--- them alone, and the lesser one stays, whatever the order.
+-- them alone, and the lesser one stays, in any order.
 SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 8 - i) FROM generate_series(1, 2) i;
 SELECT rollup(g) FROM (SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i) AS g FROM generate_series(1, 2) i GROUP BY i) x;
 SELECT r.* FROM rollouts((SELECT stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL ORDER BY i DESC, r)

@@ -41,7 +41,7 @@ SELECT a.rollout_id, v FROM (SELECT rollout_agg(i, i, 0, i, 1, 0, i <= 3) g FROM
 -- NULL states and actions are never shared
 SELECT n_state, n_action, count(*) FROM (SELECT rollout_agg(i, i, 0, NULLIF(i % 2, 1), NULLIF(i % 3, 0), i) g FROM generate_series(1, 12) i) y, rtmc(g) a
 GROUP BY 1, 2 ORDER BY 1, 2;
--- nobody judged
+-- no rollout judged
 SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, rtmc(g) a;
 SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, group_summary(g) a;
 SELECT count(*) FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, rtmc_tree(g) a;

@@ -7,7 +7,7 @@ SET client_min_messages = warning;
 \i test/credit/credit.sql
 \i test/credit/problems.sql
 
--- Made-up rollouts: the same ids in every group, groups of equal returns, a rollout that nobody judged.
+-- Made-up rollouts: the same ids in every group, groups of equal returns, a rollout that is not judged.
 CREATE TEMP TABLE made AS
 SELECT g, r AS rollout_id, n AS step_no, (g * 100 + r) * 100 + n AS step_id, (r * 7 + n * 3 + g * g) % 4 AS state, (r + n * n + g) % 3 AS action,
        CASE WHEN g = 3 AND r = 2 THEN NULL WHEN n = 2 AND g <> 5 AND (r + g) % 3 = 0 THEN 3 WHEN n < 4 + r % 3 THEN 0 WHEN g = 5 THEN 1 ELSE ((r * 5 + g * 3 + r * g) % 7)::float8 / 4 END AS reward
@@ -85,7 +85,7 @@ WITH skewed AS (
 SELECT count(*) AS sums, max(abs(p - far)) < 0.03 AS p FROM (SELECT v.p, avg((d.share >= 1 - 1e-9)::integer) AS far FROM deals d JOIN visits v USING (s, a, state) GROUP BY v.s, v.a, v.state, v.p) x;
 SELECT bool_and(p >= last) AS surest_first FROM (SELECT p, lag(p, 1, 0) OVER (ORDER BY i) AS last FROM (SELECT p_value AS p, row_number() OVER () AS i FROM checked) x) y;
 
--- Nothing to say: no groups, none that differ, nobody judged.
+-- No result: no groups, none that differ, no rollout judged.
 SELECT count(*) AS none FROM state_check('{}');
 SELECT count(*) AS none FROM state_check(ARRAY[NULL]::rollout_group[]);
 SELECT count(*) AS uniform FROM (SELECT array_agg(x.r) AS groups FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS r FROM made WHERE g = 5) x) y, state_check(y.groups, min_rollouts => 1);
@@ -111,7 +111,7 @@ FROM (SELECT least_p(p.problem, 'exact', seed) AS p FROM credit.problems p, gene
 SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.05) >= 0.75 * count(*) AS found
 FROM (SELECT least_p(problem, 'hidden', seed) AS p FROM unnest('{key and door,two keys,more rooms,migration,find the fault,rooms,shop}'::text[]) problem,
 	generate_series(1, 4) seed) x;
--- What it names: going on from where the key lies, which is all that one sees of having it.
+-- What it names: leaving the place of the key, the only sign of having it.
 SELECT c.look, c.taken, c.p_value < 0.001 AS sure, c.difference > 0 AS better
 FROM (SELECT array_agg(x.rollouts ORDER BY g) AS groups
       FROM (SELECT (s.rollout_id - 1) / 8 AS g, rollout_agg((s.rollout_id << 20) + s.step_no, s.rollout_id, s.step_no, s.look_hash, s.action_hash, s.reward) AS rollouts

@@ -169,7 +169,7 @@ UPDATE scan_target t SET best = a.advantage FROM scan_groups s, rtmc(s.rollouts)
 SELECT count(*) FROM scan_target t JOIN scan_groups s USING (g), rtmc(s.rollouts) a WHERE a.step_no = 0 AND a.rollout_id = 1 AND a.advantage = t.best;
 SELECT g, a.step_no FROM scan_groups s, returns(s.rollouts) a WHERE g = 6 AND a.rollout_id = 1 ORDER BY 2 LIMIT 2 FOR UPDATE OF s;
 
--- Errors are the functions' own; who may not execute one is told so.
+-- Errors are the functions' own; a user without EXECUTE gets an error.
 SELECT count(*) FROM scan_groups, rtmc(rollouts, gamma => 1 + g) a WHERE g = 1;
 CREATE ROLE stepadv_reader;
 GRANT SELECT ON scan_groups TO stepadv_reader;

@@ -1,5 +1,5 @@
 -- Rows that GroupFold takes from a table as they are stored (src/plan/fold/input.c), against an Agg;
--- and what is made of the answers where they stay in the server.
+-- and the processing of the results where they stay in the server.
 
 SET jit = off;
 SET max_parallel_workers_per_gather = 0;
@@ -36,7 +36,7 @@ SELECT * FROM sr_compare('SELECT run, stepadv.rollout_agg(step_id, rollout_id, s
 SELECT * FROM sr_compare('SELECT run, flag, small, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, success) FROM sr_steps GROUP BY run, flag, small');
 SELECT * FROM sr_compare('SELECT note, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FILTER (WHERE success) FROM sr_steps GROUP BY note');
 SELECT * FROM sr_compare('SELECT rollout_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, rollout_id, reward) FROM sr_steps WHERE state > 2 GROUP BY rollout_id');
--- The text stands before what is read: columns are nowhere in particular.
+-- The text comes before what is read: columns have no fixed place.
 SELECT * FROM sr_compare('SELECT words, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY words');
 -- Values whose length their first byte says, and longer ones, aligned, compressed or elsewhere; extra arguments that are mostly NULL.
 CREATE TABLE sr_words (step_id bigint, task text, flag boolean, rollout text, note text, coarse bigint, step_no smallint, state text);
@@ -138,7 +138,7 @@ SET parallel_tuple_cost = 0;
 CREATE TABLE sr_many AS SELECT i AS step_id, i / 100 AS g, i / 10 AS rollout_id, i % 10 AS step_no, i % 7 AS state, i % 3 AS action, (i % 5)::float8 AS reward
 FROM generate_series(0::bigint, 19999) i;
 ANALYZE sr_many;
--- Where Gather stands differs between versions of the server.
+-- The place of Gather differs between versions of the server.
 CREATE FUNCTION pg_temp.sharing(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;

@@ -12,7 +12,7 @@ FROM unnest('{t,f,NULL,f,t}'::boolean[]) s;
 SELECT stepadv.best_at_k(array_agg(x), 2) AS "10/3", stepadv.best_at_k(array_agg(x), 3) AS "4", stepadv.best_at_k(array_agg(x), 1) AS "7/3", stepadv.best_at_k(array_agg(-x), 2) AS "-4/3" FROM unnest('{4,1,2}'::float8[]) x;
 -- Two of three say x, which is right: of the three pairs one is x, x, two are ties.
 SELECT stepadv.maj_at_k(array_agg(a), array_agg(a = 'x'), 1) AS "2/3", stepadv.maj_at_k(array_agg(a), array_agg(a = 'x'), 2) AS "2/3", stepadv.maj_at_k(array_agg(a), array_agg(a = 'x'), 3) AS "1", stepadv.maj_at_k(array_agg(a), array_agg(a = 'x'), 4) AS more FROM unnest('{x,y,x}'::text[]) a;
--- Who says nothing is drawn and wins nothing: of x and two silent ones, one in three draws x, two of three pairs have it, and alone it wins. Nobody says anything: wrong. A rollout that is not judged is not drawn.
+-- A rollout without an answer is drawn and does not win: of x and two silent ones, one in three draws x, two of three pairs have it, and alone it wins. Nobody says anything: wrong. A rollout that is not judged is not drawn.
 SELECT stepadv.maj_at_k(array_agg(a), array_agg(c), 1) AS "1/3", stepadv.maj_at_k(array_agg(a), array_agg(c), 2) AS "2/3", stepadv.maj_at_k(array_agg(a), array_agg(c), 3) AS "1", stepadv.maj_at_k(array_agg(NULL::text) FILTER (WHERE a IS NULL), array_agg(c) FILTER (WHERE a IS NULL), 1) AS "0", stepadv.maj_at_k(array_agg(a), array_agg(c), 4) AS more
 FROM (VALUES ('x', true), (NULL, false), (NULL, false), ('y', NULL)) v(a, c);
 -- An answer that is right for one of its two rollouts is half right.
@@ -91,7 +91,7 @@ WITH ln_factorial AS MATERIALIZED (
 	FROM (SELECT CASE WHEN i <= 150 THEN 'first' WHEN i <= 250 THEN 'second' WHEN i <= 340 THEN 'third' END AS answer FROM generate_series(1, 400) i) r
 )
 SELECT abs(e.all_of_them - 1) < 1e-10 AS everything, abs(c.first / e.first - 1) < 1e-9 AS first, abs(c.second / e.second - 1) < 1e-9 AS second, c.second BETWEEN 0.0001 AND 0.1 AS is_rare FROM enumerated e, computed c;
--- One of them wins, whatever is drawn: 20 answers of 1, 1, 4, 4, 9, … votes, two and two alike; one is right after the other.
+-- One of them wins in every draw: 20 answers of 1, 1, 4, 4, 9, … votes, two and two alike; one is right after the other.
 SELECT abs(sum(m.majority) - 1) < 1e-12 AS one_wins, count(DISTINCT round(m.majority::numeric, 12)) AS kinds, bool_and(m.majority >= 0) AS none_below, max(m.majority) > 0.2 AS most
 FROM generate_series(1, 20) j, LATERAL (SELECT stepadv.maj_at_k(array_agg(a::text), array_agg(a = j), 40) AS majority FROM generate_series(1, 20) a, generate_series(1, ((a + 1) / 2) * ((a + 1) / 2))) m;
 -- None, all, and all the same.

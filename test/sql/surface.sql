@@ -28,8 +28,8 @@ WHERE m.schema = 'stepadv' AND m.name IS NOT NULL AND NOT m.is_byproduct
 ORDER BY 1;
 SELECT m.identity AS operator FROM members m WHERE m.classid = 'pg_operator'::regclass ORDER BY m.identity COLLATE "C";
 
--- A function that nobody but the server calls is not among them: what an
--- aggregate, a type, an operator or the planner is made of.
+-- A function that only the server calls is not among them: part of an
+-- aggregate, a type, an operator or planner support.
 SELECT DISTINCT m.identity AS inner_part_in_public
 FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid
 WHERE m.schema = 'stepadv' AND p.prokind <> 'a'
@@ -52,14 +52,14 @@ WHERE p.prorettype = 'trigger'::regtype AND l.lanname = 'c' ORDER BY 1;
 -- 3. Functions in SQL and PL/pgSQL look names up by a search_path of their own;
 -- those written with BEGIN ATOMIC have looked them up.  The exception:
 -- selection_of, which names nothing (its body is SELECT true): merged into the
--- conditions where it stands, it costs nothing, and a search_path would forbid that.
+-- conditions in place, it costs nothing, and a search_path would forbid that.
 SELECT m.identity AS without_search_path
 FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid JOIN pg_language l ON l.oid = p.prolang
 WHERE l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL
 	AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (p.proconfig), false)
 ORDER BY m.identity COLLATE "C";
 
--- 4. Whatever can be seen says what it is.
+-- 4. All visible objects have a comment.
 SELECT m.kind, m.identity AS without_comment FROM members m
 WHERE NOT m.is_byproduct AND obj_description(m.objid, m.classid::regclass::name) IS NULL
 ORDER BY m.kind, m.identity COLLATE "C";
@@ -74,7 +74,7 @@ SELECT m.identity AS not_for_everybody FROM members m
 WHERE m.is_function AND NOT has_function_privilege('public', m.objid, 'EXECUTE') ORDER BY m.identity COLLATE "C";
 
 -- 7. A function that is merged into the query around it brings its operators
--- along, whatever the path: nullif is an equality, too.
+-- along, for every search_path: nullif is an equality, too.
 CREATE SCHEMA surface_stranger;
 CREATE FUNCTION surface_stranger.equals(bigint, integer) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s operator'; END $$;
 CREATE OPERATOR surface_stranger.= (LEFTARG = bigint, RIGHTARG = integer, FUNCTION = surface_stranger.equals);

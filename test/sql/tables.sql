@@ -76,11 +76,11 @@ FROM tab_outcome.steps_ratios WHERE group_id = 'g' AND rollout_id = 'r1' ORDER B
 SELECT count(*) = (SELECT count(*) FROM tab_outcome.steps) AS all_steps, bool_and(a.step_no = r.step_no AND a.rollout_id = r.rollout_id) AS the_same_steps
 FROM tab_outcome.steps_ratios r JOIN tab_outcome.steps_grpo a USING (group_id, step_id);
 SELECT stepadv.detach('tab_outcome.steps') AS not_the_source, to_regclass('tab_outcome.steps_ratios');
--- Deleting a rollout takes its steps along.
+-- Deleting a rollout deletes its steps.
 DELETE FROM tab_sum.rollouts WHERE rollout_id = 'r1';
 SELECT count(*) FROM tab_sum.steps WHERE rollout_id = 'r1';
 
--- Moved to another group it takes them along, whatever partitions the two are in; up to 14, which would lose them, it stays.
+-- Moved to another group, they follow, across any partitions; up to 14, which would lose them, it stays.
 INSERT INTO tab_outcome.rollouts (group_id, rollout_id, outcome) SELECT 'from', 'r' || i, 1 FROM generate_series(1, 20) i;
 INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no) SELECT 'from', 'r' || i, s FROM generate_series(1, 20) i, generate_series(1, 3) s;
 CREATE TEMP TABLE refusal (message text, detail text, hint text);
@@ -173,7 +173,7 @@ SELECT group_id, n_rollouts FROM "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".st
 SELECT stepadv.detach('tab_outcome.rollout_rows') > 5 AS dropped, to_regclass('tab_outcome.steps_ratios') AS ratios;
 DROP SCHEMA tab_outcome, tab_steps, tab_sum, tab_taken, "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --" CASCADE;
 
--- The group as it is by default: the task within the policy version within the run.
+-- The default group: the task within the policy version within the run.
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_run', views => '{all}');
 SELECT c.relname, a.attname, a.attnotnull, pg_get_expr(d.adbin, d.adrelid) AS default_value
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum

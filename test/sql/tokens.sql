@@ -119,7 +119,7 @@ SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', colum
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"ended_at": "ended"}', views => '{all}');
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"response_token_ids": "r"}', views => '{all}') v WHERE v.view_name::text LIKE '%lineage%';
 
--- What maintain keeps about single groups says what is computed when nothing is kept, whatever changes: tokens, rewards, rows, groups; with a version
+-- What maintain keeps about single groups equals what is computed when nothing is kept, after any change: tokens, rewards, rows, groups; with a version
 -- in the steps' own rows, by statements, transactions and refreshes.  Of the same table, plain is not maintained.
 CREATE TABLE talk AS SELECT g * 20 + r * 5 + n AS id, 't' || g % 6 AS task, g AS grp, r AS rollout, n, CASE WHEN (g + r) % 5 > 0 THEN 'v' || (g + r * (g % 2)) % 3 END AS version, 's' || (g * r + n * n) % 4 AS state, 'a' || (r + n) % 2 AS action,
 		CASE WHEN n = 4 THEN (g + r) % 2 END AS reward, (SELECT array_agg(i) FROM generate_series(1, 4 + 3 * n) i) AS prompt, ARRAY[5 + 3 * n, CASE WHEN (g + r + n) % 4 > 0 THEN 6 + 3 * n ELSE 0 END] AS response

@@ -13,7 +13,7 @@ CREATE FUNCTION folded(steps text) RETURNS rollout_group LANGUAGE sql AS $$
 $$;
 
 -- A chain 1, 2, 3, 4, whose end is rewarded. Rollout 1 was cut off before state 3, where rollout 2 went on.
--- gamma 0.9: V(4) = 1, V(3) = 0.9, then, cut off, 0; or 0.9 of V(3): V(2) = 0.81, V(1) = 0.729, whatever lambda is.
+-- gamma 0.9: V(4) = 1, V(3) = 0.9, then, cut off, 0; or 0.9 of V(3): V(2) = 0.81, V(1) = 0.729, for any lambda.
 CREATE TABLE chain AS SELECT folded('1 1 1 0, 1 2 1 0 3 true, 2 3 1 0, 2 4 1 1') AS g;
 SELECT lambda, truncated, array_agg(round(v::numeric, 12) ORDER BY step_id) AS v, array_agg(DISTINCT advantage) AS advantage, array_agg(round(return::numeric, 12) ORDER BY step_id) AS returns
 FROM chain, unnest('{0,0.5,1}'::float8[]) lambda, unnest('{fail,bootstrap}'::text[]) truncated, batch_td(g, lambda => lambda, truncated => truncated, gamma => 0.9, prior => 0)
@@ -34,7 +34,7 @@ FROM batch_td(folded('1 1 1 0, 1 2 2 0 1 true, 2 2 3 1'), truncated => 'bootstra
 -- V(1) = 0.45 V(2) + 0.45 G(2) = 0.225 + 0.2025 V(1) + 0.405 V(1) = 0.225 / 0.3925
 SELECT lambda, step_id, round((v * 0.785)::numeric, 12) AS v_785 FROM unnest('{0.5,1}'::float8[]) lambda, batch_td(folded('1 1 1 0, 1 2 2 0 1 true, 2 2 3 1'), lambda => lambda, truncated => 'bootstrap', gamma => 0.9, prior => 0) ORDER BY 1, 2;
 
--- As 'fail': not marked (2), marked as false (3), next_state not known (4), a state in which nobody took a step (5), or only
+-- As 'fail': not marked (2), marked as false (3), next_state not known (4), a state without a step (5), or only
 -- rollouts that are not judged (6, 7 itself), or that is NULL (8); a row says that it succeeded (9). Beside them
 -- one that leads on (1), and one that does so by its return, though that is above 0 (10).
 CREATE TABLE rules AS SELECT folded('1 1 1 0 50 true, 2 2 1 0 50, 3 3 1 0 50 false, 4 4 1 0 - true, 5 5 1 0 51 true, 6 6 1 0 52 true, 7 52 1 - 50 true, 8 8 1 0 - true, 8 - 1 0 - true,
@@ -61,12 +61,12 @@ SELECT a.step_id, round(a.v::numeric, 12) AS v
 FROM (SELECT rollout_agg(id, r, no, s, a, rew, NULL, nx, NULL, NULL, NULL, turn, NULL, tr, NULL) AS g FROM (VALUES
 	(1, 1, 0, 1, 1, 0::float8, 1, 9, NULL), (2, 1, 1, 9, 5, 0, 1, NULL, NULL), (3, 1, 2, 2, 1, 0, 2, 9, true), (4, 1, 3, 9, 7, 0, 2, 3, NULL),
 	(5, 2, 0, 3, 1, 0, 1, NULL, NULL), (6, 2, 1, 4, 1, 1, 2, NULL, NULL)) v(id, r, no, s, a, rew, turn, nx, tr)) y, batch_td(by_turn(g), truncated => 'bootstrap', gamma => 0.9, prior => 0) a;
--- Merged of two parts of each rollout, of which the second knows that it was cut off: the chain again.
+-- Merged of two parts of each rollout, of which the second has the mark that it was cut off: the chain again.
 SELECT array_agg(round(v::numeric, 12) ORDER BY step_id) AS v FROM batch_td((SELECT rollup(g) FROM (
 	SELECT rollout_agg(id, r, id, s, 1, rew, NULL, nx, NULL, NULL, NULL, NULL, NULL, tr, NULL) AS g FROM (VALUES
 		(1, 1, 1, 1, 0::float8, 9, NULL), (2, 1, 2, 2, 0, 3, true), (1, 2, 3, 3, 0, NULL, NULL), (2, 2, 4, 4, 1, NULL, false)) v(part, r, id, s, rew, nx, tr) GROUP BY part) x), truncated => 'bootstrap', gamma => 0.9, prior => 0);
 
--- ---- Random groups against plain SQL: six states and two in which nobody is, many cut off, few or no ends.
+-- ---- Random groups against plain SQL: six states and two without steps, many cut off, few or no ends.
 CREATE TABLE step AS
 SELECT n, r, t, n * 1000 + r * 50 + t AS id, CASE WHEN h[1] % 17 > 0 THEN h[1] % (3 + n % 4) END AS s, CASE WHEN h[2] % 13 > 0 THEN h[2] % 3 END AS a,
 	CASE WHEN (n * 7 + r) % 11 > 0 THEN h[3] % 5 / 4.0::float8 END AS reward,
@@ -129,7 +129,7 @@ SELECT o.*, d.* FROM (VALUES (0.9, 0, 0, NULL), (1, 0, 0, NULL), (0.8, 0.5, 0, N
 	 FULL JOIN reference(o.gamma, o.lambda, o.prior, o.baseline) e ON e.id = a.step_id) d;
 -- it is not as if nothing were cut off
 SELECT count(*) FILTER (WHERE abs(f.v - b.v) > 0.01) > 1000 AS others FROM random, batch_td(g, gamma => 0.9, prior => 0) f JOIN batch_td(g, truncated => 'bootstrap', gamma => 0.9, prior => 0) b USING (step_id);
--- whatever the order of rollouts and rows
+-- in any order of rollouts and rows
 SELECT gamma, count(*), count(*) FILTER (WHERE abs(a.v - b.v) > 1e-9 * greatest(1, abs(a.v)) OR abs(a.advantage - b.advantage) > 1e-9 * greatest(1, abs(a.v))) AS off
 FROM random JOIN (SELECT n, rollout_agg(id, 1000 - r * 7 % 13, t * 3, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, truncated, NULL ORDER BY md5(id::text)) AS turned FROM step GROUP BY n) t USING (n),
 	unnest('{0.9,1}'::float8[]) gamma, batch_td(g, gamma => gamma, truncated => 'bootstrap', prior => 0) a JOIN batch_td(turned, gamma => gamma, truncated => 'bootstrap', prior => 0) b USING (step_id) GROUP BY gamma ORDER BY gamma;

@@ -217,7 +217,7 @@ sub call_of_aggregate
 	return "SELECT $self->{number}, left(($call)::text, 900) FROM (VALUES " . join(', ', @rows) . ") v (" . join(', ', 'c0', $columns || ()) . ");";
 }
 
-# So many of a function: harmless, everything NULL, NULL at each place, then whatever.
+# So many of a function: harmless, everything NULL, NULL at each place, then random.
 sub calls_of
 {
 	my ($self, $function, $n) = @_;
@@ -318,7 +318,7 @@ sub receives_of
 	return (@statements, "SELECT $self->{number}, v::text FROM pg_temp.\"h_copy_$type\";");
 }
 
-# ---- Values of our own types to give: whatever functions make of harmless arguments
+# ---- Values of our own types: the results of functions for harmless arguments
 
 sub make_values
 {
@@ -395,7 +395,7 @@ sub run_in
 	return split /\n/, $self->{psql}->('-At', '-f', $file);
 }
 
-# Runs statements; goes on behind one that ended the server.  By statement what is wrong.
+# Runs statements; continues after one that ended the server.  Returns what is wrong by statement.
 sub try
 {
 	my ($self, @statements) = @_;

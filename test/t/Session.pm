@@ -14,7 +14,7 @@ sub new
 }
 
 # (exit status, stdout, stderr) as of a psql that stops at the first error: then
-# another one goes on, in a new connection.
+# another one continues, in a new connection.
 sub psql
 {
 	my ($self, $sql) = @_;

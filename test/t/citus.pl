@@ -215,7 +215,7 @@ isnt(ask($contribution), $before, 'a model that was replaced is that of the view
 my $x = ask('SELECT x FROM step WHERE task = 7 AND r = 56 AND n = 1');
 is(ask($contribution), ask("SELECT stepadv.progress_predict((SELECT model FROM stepadv.progress_models WHERE name = 'ridge'), '$x'::real[])"), 'then for every step');
 
-# What cannot be meant is said at once.
+# Invalid calls fail at once.
 ask("CREATE TABLE astray (task integer, host integer, r bigint, n integer, reward float8); SELECT create_distributed_table('astray', 'host', shard_count => 3)");
 like(refused(q(SELECT stepadv.attach('astray', '{task}', 'r', 'n', reward => 'reward', views => '{all}'))),
 	qr/ERROR:  table public\.astray is distributed by column "host", which is not a column of the group\n.*HINT:  Name "host" in group_by/s, 'a group without the distribution column');

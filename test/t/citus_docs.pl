@@ -1,6 +1,6 @@
 # The SQL of README.md and of docs/ over tables that Citus distributes: every page that attaches tables
 # runs twice, once with its tables distributed over two workers, once on one server, and each block
-# prints the same, in whatever order rows come.  What Citus refuses is listed, with its message.
+# prints the same, in any order of rows.  What Citus refuses is listed, with its message.
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;

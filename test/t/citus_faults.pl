@@ -15,7 +15,7 @@ use Time::HiRes qw(sleep);
 
 my $lacking = CitusCluster::lacking();
 plan skip_all => $lacking if $lacking;
-# The client, as it lies in the checkout.
+# The client of the checkout.
 our @program = ('/usr/bin/python3', File::Spec->rel2abs('client/bin/stepadv'), 'import');
 
 # What is committed must be on disk when a worker dies.
@@ -23,7 +23,7 @@ my ($coordinator, $worker, $other) = CitusCluster::start("citus.recover_2pc_inte
 sub ask { return $coordinator->safe_psql('postgres', $_[0]); }
 sub refused { my (undef, undef, $err) = $coordinator->psql('postgres', $_[0]); return $err; }
 ask('CREATE EXTENSION stepadv');
-# What a client is told when a worker goes, and when it is gone.
+# The client's errors while a worker stops, and when it is gone.
 my $gone = qr/(?:ERROR|\.jsonl): +.*(?:connection to the remote node|server closed the connection|terminating connection|lost connection|connection refused|could not connect|connection not open|failed to execute task)/i;
 
 # In the background: the statement, until a session of the worker is in the middle of it.

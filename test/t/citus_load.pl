@@ -13,7 +13,7 @@ use Test::More;
 
 my $lacking = CitusCluster::lacking();
 plan skip_all => $lacking if $lacking;
-# The client, as it lies in the checkout.
+# The client of the checkout.
 our @program = ('/usr/bin/python3', File::Spec->rel2abs('client/bin/stepadv'), 'import');
 
 my ($coordinator, @workers) = CitusCluster::start("fsync = off\n", qw(coordinator worker_1 worker_2));

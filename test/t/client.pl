@@ -10,7 +10,7 @@ use Test::More;
 plan skip_all => 'needs python3-psycopg' if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $out, '2>', \my $err);
 
 my $node = PostgreSQL::Test::Cluster->new('client');
-# Rollouts are UTF-8, whatever the tester's locale.
+# Rollouts are UTF-8, in any locale of the tester.
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "jit = off\nfsync = off\nmax_locks_per_transaction = 256\n");
 $node->start;

@@ -17,7 +17,7 @@ my @pages = map { $_ eq 'README' ? "$_.md" : "docs/$_.md" } qw(README questions 
 	analysis compare papers report training upkeep);
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
-# Rollouts are UTF-8, whatever the tester's locale.
+# Rollouts are UTF-8, in any locale of the tester.
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 
@@ -65,13 +65,13 @@ is($node->safe_psql('docs_README_md', q{SELECT string_agg(p.proname, ' ') FROM p
 # What there is.
 my $functions = $node->safe_psql('docs_README_md', q{SELECT DISTINCT p.proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'stepadv' WHERE p.pronamespace = 'stepadv'::regnamespace AND NOT EXISTS (SELECT FROM pg_type t WHERE p.oid IN (t.typinput, t.typoutput, t.typreceive, t.typsend)) ORDER BY 1});
-# What views over many groups are made of is documented with these views.
+# The internals of views over many groups are documented with these views.
 $functions =~ s/^(?:digest_\w+|group_digest)\n//mg;
 $node->safe_psql('docs_README_md', "SELECT stepadv.create_tables('every_view', views => '{all}')");
 my $views = $node->safe_psql('docs_README_md', q{SELECT substr(relname, 7) FROM pg_class WHERE relnamespace = 'every_view'::regnamespace AND relkind = 'v' AND relname LIKE 'steps\_%' ORDER BY 1});
 
 
-# By question: every function and view stands there, in a query or by its name.
+# By question: every function and view is there, in a query or by its name.
 my $questions = slurp_file('docs/questions.md');
 is(join(' ', grep { $questions !~ /(?:stepadv\.|`)\Q$_\E\b/ } split /\n/, $functions), '', 'docs/questions.md: has every function');
 is(join(' ', grep { $questions !~ /(?:steps_|`_?)\Q$_\E\b/ } split /\n/, $views), '', 'and every view');

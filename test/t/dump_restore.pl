@@ -23,7 +23,7 @@ $node->safe_psql('source', q{
 	CREATE TABLE rl.groups (group_id integer PRIMARY KEY, rollouts stepadv.rollout_group);
 	INSERT INTO rl.groups SELECT group_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, success)
 		FROM rl.steps GROUP BY group_id;
-	-- one that is toasted and compressed, one toasted as it is, one with every column and extreme numbers, NULL
+	-- one that is toasted and compressed, one toasted uncompressed, one with every column and extreme numbers, NULL
 	INSERT INTO rl.groups SELECT -1, stepadv.rollout_agg(i, i / 50, i % 50, 0, 0, 0) FROM generate_series(0, 99999) i;
 	INSERT INTO rl.groups SELECT -2, stepadv.rollout_agg(stepadv.signature_hash(i::text), i / 50, i % 50,
 		stepadv.signature_hash('s' || i), stepadv.signature_hash('a' || i), exp(sin(i))) FROM generate_series(0, 49999) i;

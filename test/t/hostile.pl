@@ -1,7 +1,7 @@
-# Whatever SQL can call believes nothing: every C function and aggregate that pg_proc has,
+# Every function that SQL can call checks its arguments: every C function and aggregate of pg_proc,
 # called with the worst arguments by a role that has CONNECT alone (Hostile.pm makes the
-# calls).  The server goes on, no error is an internal one, and no answer holds what was
-# in memory before: all of it is said twice, by servers whose fresh memory is filled with
+# calls).  The server keeps running, no error is an internal one, and no result has what was
+# in memory before: all results are computed twice, by servers whose fresh memory is filled with
 # other bytes.  SEED=7 has other arguments, CALLS=100 more of them.
 use strict;
 use warnings;
@@ -59,7 +59,7 @@ my ($again, $others) = $hostile->try(@statements);
 # The number of a temporary schema is the server's.
 s/pg_temp_\d+/pg_temp/g foreach values %$rows, values %$others;
 my %statement = map { /^SELECT (\d+), / ? ($1 => $_) : () } @statements;
-# Beside a call of an aggregate of the caller's own stands what that is.
+# Beside a call of an aggregate of the caller's own is its definition.
 my %made = map { /^CREATE AGGREGATE (pg_temp\.\w+)/ ? ($1 => $_) : () } @statements;
 foreach my $number (keys %statement)
 {

@@ -12,7 +12,7 @@ $node->append_conf('postgresql.conf', "jit = off\nfsync = off\n");
 $node->start;
 my $at_once = 'SET stepadv.progress_interval = 0;';
 
-# What a session is told, and 'failed' if it ends with an error; PREPARATION is not listened to.
+# The notices of a session, and 'failed' if it ends with an error; those of PREPARATION are ignored.
 sub told
 {
 	my ($sql, $preparation) = @_;

@@ -67,7 +67,7 @@ for my $what (sort keys %queries)
 unlike(plan_of($eager, "SELECT group_id, rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id) FROM steps GROUP BY group_id"),
 	qr/Partial/, 'ORDER BY inside forbids it');
 
-# A connection's first query knows GroupFold: the aggregate brings the library along.
+# A connection's first query uses GroupFold: the aggregate loads the library.
 my $fold = "SELECT group_id, $agg FROM steps GROUP BY group_id";
 like(plan_of('', $fold), qr/Custom Scan \(GroupFold\)/, 'the first query of a connection is planned with GroupFold');
 like(plan_of('', "SELECT * FROM (SELECT group_id, rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL) FROM steps GROUP BY group_id) s"),

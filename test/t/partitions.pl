@@ -133,7 +133,7 @@ sub change
 	die "$sql: $err";
 }
 
-# In one snapshot: what is said of a way, what is true, and what a reader gets.
+# In one snapshot: the reported state of a way, the real one, and what a reader gets.
 sub said_and_true
 {
 	my ($way) = @_;

@@ -12,7 +12,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Both sides must have checksums or none; 18 has them unless told otherwise.
+# Both sides must have checksums or none; 18 has them by default.
 my @init = (extra => [ '--encoding=UTF8', '--locale=C', '--data-checksums' ]);
 # Of a server to which a setting says where the extension is (extension_control_path),
 # a copy that has it where it looks anyway: LOAD '$libdir/stepadv', by which pg_upgrade
@@ -43,7 +43,7 @@ sub upgrade
 }
 
 # Whether the two take a table to each other that has nothing to do with us: a minor
-# release may write what the other version knows from a later minor release on.
+# release may write what the other version supports from a later minor release on.
 sub can_move
 {
 	my ($name, $from, $to) = @_;

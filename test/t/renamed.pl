@@ -1,4 +1,4 @@
-# A maintained table goes on living: its columns, it, its schema and its owner
+# A maintained table changes: its columns, it, its schema and its owner
 # get other names.  Writes go on, what is read is exact, and it can be ended.
 use strict;
 use warnings;
@@ -72,7 +72,7 @@ my @changes = (
 	{ name => 'the table has another owner', by => $admin, sql => 'ALTER TABLE s.t OWNER TO bob; GRANT USAGE ON SCHEMA s TO bob', writer => 'bob', owner => $admin, may_say_so => 1 },
 );
 
-# A copy with the names that the table had, which nobody maintains.
+# A copy with the former names of the table, which is not maintained.
 $node->safe_psql('postgres', q(CREATE SCHEMA copy;
 	CREATE TABLE copy.t (id integer, g text, h text, r text, n integer, st text, score float8, v text, run text, p integer, cat text, seed integer);
 	SELECT count(*) FROM stepadv.attach('copy.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', columns => '{"step_id": "id", "policy_version": "v", "run_id": "run", "policy_step": "p", "dimensions": ["cat", "seed"]}', views => '{all}', options => '{"show_columns": []}');));
@@ -139,7 +139,7 @@ sub lives
 	$seen->('what is written is shown', $c{may_say_so}) unless $c{name} =~ /column of the view|rollouts' table/;
 	works($c{owner}, "SELECT * FROM stepadv.check_maintained('$c{table}'::regclass)", $c{may_say_so} ? undef : '', "$name: all is right");
 	works($c{owner}, "SELECT stepadv.refresh('$c{table}'::regclass, full => true) > 3", 't', "$name: everything is folded") unless $c{may_say_so};
-	# The groups are alice's, who may not read the table: nobody folds them with her views and his own rights.
+	# The groups are alice's, who may not read the table: no other user folds them with her views and their own privileges.
 	like((run_as($c{owner}, "SELECT stepadv.refresh('$c{table}'::regclass, full => true)"))[2], qr/has another owner than the source/, "$name: it is said why not") if $c{may_say_so};
 
 	# From here on two ends: by detach at once, and by unmaintain.

@@ -40,7 +40,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION stepadv; SET jit = off;' . slurp_
 	-- More rows than are drawn at once.
 	INSERT INTO rl.rollouts (task_id, rollout_id, success) SELECT 'long way', 'long ' || r, r = 1 FROM generate_series(1, 2) r;
 	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action) SELECT 'long way', 'long ' || r, i, 'place ' || i, 'go on' FROM generate_series(1, 2) r, generate_series(0, 299) i;
-	-- And a group that nobody has judged.
+	-- And a group that is not judged.
 	INSERT INTO rl.rollouts (task_id, rollout_id) VALUES ('unjudged', 'u1');
 	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action) SELECT 'unjudged', 'u1', i, 'seen', 'done' FROM generate_series(0, 2) i;
 ));
@@ -226,7 +226,7 @@ my $contrast = '(() => {' . $colours . q{
 	}
 	return [...bad].slice(0, 5).join(", ");
 } . '})()';
-# In pictures a text lies over whatever was drawn at its middle before it.
+# In pictures a text covers what was drawn at its middle before it.
 my $picture_contrast = '(() => {' . $colours . q{
 	let n = 0;
 	for (const text of document.querySelectorAll("main svg text")) {

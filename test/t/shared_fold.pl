@@ -44,7 +44,7 @@ sub left_behind
 }
 is(left_behind(), '0 files, 0 workers', 'nothing is left of what went well');
 
-# Cancelled earlier and later, in one connection, which then goes on.
+# Cancelled earlier and later, in one connection, which then continues.
 my $script = "\\set VERBOSITY sqlstate\n";
 my @parts = map { $_ / 12 } 1 .. 10;
 $script .= sprintf("SET statement_timeout = '%dms';\n%s;\nRESET statement_timeout;\n", 1 + 1000 * $full * $_, $fold) for @parts;
@@ -82,7 +82,7 @@ is($node->safe_psql('postgres', $fold), $alone, 'the next query is whole');
 
 # One that dies takes the server's sessions along, as any does; what it had written goes with it.
 like(run_and_end_worker(sub { kill 'KILL', $_[0] }), qr/server closed the connection|terminating connection|crash of another server process/, 'a worker that dies');
-# (A psql that finds no server does not read what it is told, of which some modules of the server's tests die.)
+# (A psql that finds no server does not read its input, of which some modules of the server's tests die.)
 for (1 .. 600)
 {
 	last if eval { $node->psql('postgres', 'SELECT true') == 0 };

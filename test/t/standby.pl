@@ -1,4 +1,4 @@
-# A hot standby: whatever reads gives there what it gives on the primary, whatever
+# A hot standby: every query gives there what it gives on the primary, whatever
 # writes says that it cannot, and where it can.
 use strict;
 use warnings;

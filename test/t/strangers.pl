@@ -1,5 +1,5 @@
-# What strangers try.  Nobody's code runs with another's rights, nobody's table
-# is lost, nobody's work is stopped by what somebody else says or makes.
+# Attacks by other users.  No user's code runs with another's privileges, no user's table
+# is lost, no user's work is stopped by objects or statements of another.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -56,7 +56,7 @@ sub refused
 	return like($err, $pattern, "$name: the reason");
 }
 
-# Nothing of mallory's ran but as mallory, and nobody has become what he was not.
+# Mallory's code ran only as mallory, and no user has gained privileges.
 sub unharmed
 {
 	my ($name) = @_;
@@ -112,7 +112,7 @@ sub house
 	}
 }
 
-# alice's house stands: she writes, what she reads is right, she can end it all
+# alice's objects are intact: she writes, what she reads is right, she can end it all
 # and begin again.
 sub stands
 {
@@ -190,7 +190,7 @@ sub fake_set
 	);
 }
 
-# The same for an extension that knows attachments as rows of typed tables.
+# The same for an extension that stores attachments as rows of typed tables.
 sub fake_row
 {
 	my ($schema, $source, $name, $how) = @_;
@@ -267,7 +267,7 @@ house('lost');
 foreach my $how (sort keys %kept)
 {
 	my $table = $kept{$how};
-	# No table of alice's or erin's own is one of the kept, whatever its name.
+	# No table of alice's or erin's own is one of the kept, with any name.
 	works('erin', 'lost', qq(CREATE TABLE public.${table}_mine (g integer); INSERT INTO public.${table}_mine VALUES (1);
 		CREATE TABLE public.${table}z_changed (g integer); INSERT INTO public.${table}z_changed VALUES (1);
 		CREATE TABLE public.${table}z_folded (g integer); INSERT INTO public.${table}z_folded VALUES (1);), undef, "erin has tables beside $table");
@@ -387,7 +387,7 @@ command_ok([ 'pg_restore', '-e', '--no-owner', '-U', 'alice', '-d', $node->conns
 works('alice', $_, q(INSERT INTO rl.t VALUES (2, 2, 1, 1, 1); SELECT stepadv.refresh('rl.t'::regclass); SELECT count(*) FROM rl.t_groups; SELECT * FROM stepadv.check_maintained('rl.t'::regclass)), "0\n2", "$_: all works") foreach 'restored', 'restored_own';
 unharmed('schema');
 
-# Whatever is called by a name of the extension's is called to exact types: no
+# Every call of a function of the extension passes exact types: no
 # function that is nearly the same, not even one by a superuser, is taken for it.
 house('overloaded');
 works('admin', 'overloaded', q(

@@ -7,7 +7,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('tables');
-# Rollouts are UTF-8, whatever the tester's locale.
+# Rollouts are UTF-8, in any locale of the tester.
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ], allows_streaming => 'logical');
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION stepadv');

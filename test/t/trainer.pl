@@ -109,7 +109,7 @@ is(scalar(grep { $trained{$_} } @held), 3, 'which others trained on');
 is($node->safe_psql('four', q(SELECT count(*), min(n_uses), max(n_uses) FROM train.steps_pool)), '60|1|1', 'and the pool says so');
 
 # Several insert rollouts of the same groups at once, tasks in different orders, while one claims:
-# nobody waits for who waits for him.
+# no two sessions wait for each other.
 database('writers', q(SELECT stepadv.maintain('train.rollout_rows')));
 my $writer = <<'PY';
 me = int(sys.argv[2])

@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('upkeep');
-# Rollouts are UTF-8, whatever the tester's locale.
+# Rollouts are UTF-8, in any locale of the tester.
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "deadlock_timeout = '20ms'\njit = off\nfsync = off\n");
 $node->start;
@@ -147,7 +147,7 @@ sub run_scripts
 foreach my $table (sort keys %source)
 {
 	# Wrong groups are right again once somebody else changes them, so one session
-	# looks all the time; what it sees is of one snapshot.  TRUNCATE knows no
+	# looks all the time; what it sees is of one snapshot.  TRUNCATE has no
 	# snapshots: it comes afterwards, and at the end all is looked at.
 	seed(length $table);
 	$truncate = 0;
@@ -162,7 +162,7 @@ foreach my $table (sort keys %source)
 	# Errors are part of it, but only these.
 	my @unexpected = grep { /ERROR|error:/ && !/$meant/ } split /\n/, $all;
 	is(join("\n", @unexpected), '', "$table: no errors but those that are meant to be");
-	# Whatever was truncated last, some groups there shall be.
+	# After the last TRUNCATE, some groups must remain.
 	$node->safe_psql('postgres', $table eq 'canonical'
 		? q(INSERT INTO rl.rollouts (group_id, rollout_id, outcome) VALUES ('last 1', 'r', 1), ('last 2', 'r', 0);
 			-- Without steps they would only be marked over time.

@@ -95,7 +95,7 @@ agree('truncated');
 $publisher->safe_psql('postgres', "INSERT INTO $_ $columns $rows") foreach qw(steps parted);
 agree('and filled again');
 
-# Whoever disables what stands in for the triggers is told.
+# Disabling the replacement of the triggers is reported.
 $subscriber->safe_psql('postgres', 'ALTER TABLE steps DISABLE TRIGGER steps_by_statement_maintain_applied');
 my $said = qr/changes that logical replication brings to (public\.)?steps are not seen: its row trigger is missing or disabled/;
 like($subscriber->safe_psql('postgres', "SELECT problem FROM stepadv.check_maintained('steps', 'steps_by_statement')"), $said, 'a disabled row trigger: check_maintained');

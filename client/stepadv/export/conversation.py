@@ -59,7 +59,7 @@ class Conversation:
     """Of one rollout, made up to the step that is asked for: problems of later turns do not matter."""
 
     def __init__(self, steps: list[Step], metadata: Any) -> None:
-        """As it was imported, if the metadata has the messages; else made of the steps."""
+        """As imported, if the metadata has the messages; else built from the steps."""
         about = metadata if isinstance(metadata, dict) else {}
         self._turns: dict[Any, list[Step]] = {}
         for step in steps:

@@ -34,18 +34,18 @@ AND c.relowner = ANY (%s::oid[]) AND has_table_privilege(c.oid, 'SELECT')"""
 
 
 def literal(value: object) -> str:
-    """A value as SQL, whatever the server thinks of backslashes."""
+    """A value as SQL, with any standard_conforming_strings."""
     return "E'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 class Column(NamedTuple):
     type: str
-    base: str  # what lies under a domain
+    base: str  # the type under a domain
     category: str
 
 
 class Attachment(NamedTuple):
-    """What is known of the views that a relation is, or is made of."""
+    """The properties of a view, or of the views that it reads."""
 
     values: Relation
     keys: list[str]

@@ -313,7 +313,7 @@ def is_demo(message: dict[str, Json]) -> bool:
 
 
 def keep(rollout: dict[str, Json], messages: Json) -> dict[str, Json]:
-    """A rollout with the messages it was made of in its metadata, if its turns are the model's messages, one for
+    """A rollout with its original messages in its metadata, if its turns are the model's messages, one for
     one; messages with is_demo are no turns."""
     told = objects(messages)
     if len(told) != len(listed(messages)) or any(isinstance(m.get("content"), dict) for m in told):

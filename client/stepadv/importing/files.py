@@ -33,8 +33,8 @@ class CannotRead(Exception):
 
 @dataclass
 class File:
-    path: str  # as it is opened
-    source: str  # as it is called: without its packing, with a part "." where its name begins
+    path: str  # to open
+    source: str  # its name: without the suffix of its compression, with a part "." where its name begins
     more: tuple[str, ...] = ()  # files that belong to the same rollout
     is_below: bool = False  # of a directory, not named itself
     is_optional: bool = False  # no problem if it is no rollout
@@ -102,7 +102,7 @@ def list_files(names: list[str]) -> Listing:
 
 
 def sources_of(paths: list[str]) -> dict[str, str]:
-    """Ids are made of the last directory and the name.  If several files have these in common, the directories that
+    """Ids consist of the last directory and the name.  If several files have these in common, the directories that
     not all of them have count too: a part "." in what is called the source is before these."""
     found = {path: "stdin" if path == "-" else plain_name(path) for path in paths}
     alike: dict[tuple[str, str], list[str]] = {}

@@ -110,7 +110,7 @@ class Format(NamedTuple):
 
 
 def element(document: Json) -> Json:
-    """The first element of a list stands for all."""
+    """The first element of a list represents all."""
     return (document[0] if document else None) if isinstance(document, list) else document
 
 

@@ -135,7 +135,7 @@ class Reader:
         return FORMATS[self.likely] if self.likely else None
 
     def trying(self, n: int, made: Callable[..., Iterable[Any]], *given: Any) -> list[Any]:
-        """What is made of a document, all of it; or nothing, and what is wrong with it is noted."""
+        """The rollouts of a document, all of them; or none, and the error is recorded."""
         try:
             found = list(made(*given))
             if not found:

@@ -35,7 +35,7 @@ class Note:
 
 
 def content_of(path: str) -> Json:
-    """None: it cannot be read, which is said when it is loaded."""
+    """None: it cannot be read, which is reported when it is loaded."""
     try:
         with open_file(path) as stream:
             return parse(stream.read(LARGEST).decode())[0]
@@ -126,7 +126,7 @@ BESIDE = (
 LOOKED_FOR = [beside.words for beside in BESIDE]
 # What is looked for beside files that are named, and above them.
 NAMED = re.compile(r"(results?|config|[^/]*report[^/]*|[^/]*eval)\.json|output\.[^/]*eval\.jsonl")
-# What scaffolds write beside tries and nobody imports; a file with a known format is loaded all the same.
+# What scaffolds write beside tries, and what is not imported; a file with a known format is loaded all the same.
 OTHERS = re.compile(
     r"(all_)?preds\.jsonl?|(run_)?(metadata|config|lock|args)\.json|([^/]*[_-])?results?\.json|ctrf\.json"
     r"|.*\.config\.json|.*\.txt"
@@ -242,7 +242,7 @@ class Runs:
         return kept
 
     # ----------
-    # What is said of a rollout
+    # The description of a rollout
     # ----------
 
     def amend(self, rollout: Rollout, file: File, tally: Tally) -> Rollout:

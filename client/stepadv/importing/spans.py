@@ -36,7 +36,7 @@ def begin_of(span: Span) -> tuple[bool, str]:
 
 
 # ----------
-# What a model was told, or answered, in whatever form it is noted
+# The input or the output of a model, in any form
 # ----------
 
 
@@ -156,7 +156,7 @@ def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
             dropped += heard.dropped
             turns.append(Turn(span, heard.items, list(map(with_id, said.items, range(len(said.items))))))
             continue
-        # A span with the name of something that the model calls is that tool, whatever kind it is noted as.
+        # A span with the name of something that the model calls is that tool, regardless of its recorded kind.
         found = call_of(span, turns, taken) if why in (None, NO_STEP) else None
         if found is not None:
             found[0].tools.append((span, found[1]))

@@ -82,7 +82,7 @@ def parse(text: str) -> tuple[Json, int]:
 
 
 def unquoted(value: Json) -> Json:
-    """A string of JSON as the value in it; another value as it is."""
+    """A string of JSON as the value in it; another value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         try:
             found = parse(value)[0]
@@ -93,7 +93,7 @@ def unquoted(value: Json) -> Json:
 
 
 def digest(value: Json) -> str:
-    """An id made of content, for what has none of its own."""
+    """An id derived from content, for what has none of its own."""
     try:
         text = _sorted.encode(value)
     except RecursionError as error:
@@ -104,12 +104,12 @@ def digest(value: Json) -> str:
 
 
 def short_id(text: str) -> str:
-    """An id made of a text."""
+    """An id derived from a text."""
     return hashlib.md5(text.encode(errors="replace"), usedforsecurity=False).hexdigest()[:10]
 
 
 # ----------
-# What lies in a document
+# Access to a document
 # ----------
 
 TYPES = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
@@ -131,7 +131,7 @@ def _keys(path: str) -> list[str]:
 
 
 def at(value: Json, path: str) -> Json:
-    """What lies below keys and places, as in "info.steps.0" (-1: the last); None: nothing."""
+    """The value below keys and places, as in "info.steps.0" (-1: the last); None: nothing."""
     for key in _keys(path):
         if isinstance(value, dict):
             value = value.get(key)

@@ -75,7 +75,7 @@ class Source:
         return sql.SQL(" AND ").join(parts), values
 
     def identity(self, alias: str, column: str) -> sql.Composable:
-        """What rollout_agg takes an id for: an integer as it is, else its hash."""
+        """How rollout_agg reads an id: an integer itself, else its hash."""
         name = sql.Identifier(alias, column)
         kind = self.types.get(column, "text")
         if kind in INTEGERS:
@@ -90,7 +90,7 @@ def _first(columns: dict[str, str], names: tuple[str, ...]) -> str | None:
 
 
 def _own_attachments(connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
-    """Schema and prefix of the attachments of the caller: nobody else's views are read unasked."""
+    """Schema and prefix of the attachments of the caller: views of other users are read only on request."""
     rows = connection.execute(
         "SELECT n.nspname, pg_catalog.regexp_replace(c.relname, '_attachment$', '') FROM pg_catalog.pg_class c"
         " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"

@@ -1,10 +1,10 @@
 /*
  * calls.c
- *		Functions, called with arguments made of any bytes.
+ *		Functions, called with random bytes as arguments.
  *
  * An input is cut at bytes of 1 into arguments, each read by its type: text as it
  * is, jsonb and others by their input functions, text[] cut at bytes of 2; an
- * argument that is missing is NULL.  Whatever the function answers is right, but
+ * argument that is missing is NULL.  Any result of the function is right, but
  * for an internal error, a crash, and a value of ours that does not come back from
  * its text and its binary form.
  */

@@ -4,7 +4,7 @@
  *
  * A timer of its own CPU time marks an interrupt as pending, and looks at every
  * tick whether CHECK_FOR_INTERRUPTS has taken the mark away.  Nothing is
- * cancelled by that: one run tells of every moment of a query, whatever else the
+ * cancelled by that: one run measures every moment of a query, whatever else the
  * machine does.  Who looks at the reason and not at the mark (the regular
  * expressions of servers up to 15) seems not to look: cancel_after() cancels.
  */

@@ -22,7 +22,7 @@ extern void find_forms(Oid type, TypeForms *forms);
 /* What is wrong with a value that comes back from its forms, or NULL; an error is wrong, too. */
 extern const char *round_trip(TypeForms *forms, Datum value);
 
-/* The value as it comes from its binary form, which may leave out what nobody reads. */
+/* The value from its binary form, which may leave out what is never read. */
 extern Datum as_it_comes(TypeForms *forms, Datum value);
 
 #endif							/* PROBE_IO_H */

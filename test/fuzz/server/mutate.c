@@ -1,6 +1,6 @@
 /*
  * mutate.c
- *		Inputs made of other inputs, the same ones for the same seed.
+ *		Inputs derived from other inputs, the same ones for the same seed.
  */
 #include "postgres.h"
 

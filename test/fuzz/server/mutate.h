@@ -1,6 +1,6 @@
 /*
  * mutate.h
- *		Inputs made of other inputs, the same ones for the same seed.
+ *		Inputs derived from other inputs, the same ones for the same seed.
  */
 #ifndef PROBE_MUTATE_H
 #define PROBE_MUTATE_H
@@ -16,7 +16,7 @@ typedef struct Input
 	char	   *bytes;
 } Input;
 
-/* What new inputs are made of: those given, and those since then that were accepted. */
+/* The source of new inputs: those given, and those since then that were accepted. */
 typedef struct Pool
 {
 	MemoryContext context;

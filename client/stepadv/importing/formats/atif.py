@@ -118,7 +118,7 @@ def file_of(path: Json) -> str:
 
 
 def relations(documents: dict[str, Json]) -> dict[str, tuple[str, bool]]:
-    """Of each part its parent, and whether it goes on with it (else it is a sub-agent), by the names of their
+    """Of each part its parent, and whether it continues it (else it is a sub-agent), by the names of their
     files."""
     ids = ((words(d.get(key)), name) for key in ("session_id", "trajectory_id") for name, d in documents.items())
     named = {id: name for id, name in ids if id}

@@ -24,7 +24,7 @@ CALL = re.compile(r"tool_calls\.([0-9]{1,9})\.(?:tool_call\.)?(?:function\.)?(id
 BLOCK = re.compile(r"contents\.([0-9]{1,9})\.message_content\.(type|text)")
 OPERATIONS = dict.fromkeys(("chat", "text_completion", "generate_content", "completion"), "llm")
 OPERATIONS |= {"execute_tool": "tool", "retrieval": "tool"}
-# Names of the conventions, now and before: of what was told, and of what was answered.
+# Names of the conventions, current and earlier: of the input, and of the output.
 TOLD = ("user", "gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", "input.value")
 SAID = ("assistant", "gen_ai.output.messages", "gen_ai.completion", "llm.output_messages", "output.value")
 ARGS = "gen_ai.tool.call.arguments tool_call.function.arguments tool.parameters input.value traceloop.entity.input"

@@ -54,7 +54,7 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         "rollout_id": where.line or digest(document),
     }
     found = rollout_of(where, document, TABLE, members, talk, used=USED)
-    # The tokens of several turns cannot be told apart.
+    # The tokens of several turns cannot be distinguished.
     if len(found["steps"]) == 1:
         found["steps"][0] |= tokens_of(document)
     yield keep(found, messages)

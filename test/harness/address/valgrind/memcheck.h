@@ -4,9 +4,9 @@
  *
  * Found before Valgrind's own header by the server that checked-server.sh builds.
  * A server asks malloc() for large blocks and cuts them up by itself: without this,
- * whatever runs over the end of one piece into the next is seen by nobody.
+ * a read or write past the end of one chunk into the next is not detected.
  *
- * AddressSanitizer knows whether memory may be used, not whether it was written to:
+ * AddressSanitizer checks whether memory may be used, not whether it was initialized:
  * memory that is undefined may be used, and nothing asks whether any is defined.
  * Freed pieces are refused by wipe_mem(), so nothing is left to do for a pool.
  */
