@@ -154,8 +154,8 @@ COMMENT ON FUNCTION stepadv_internal.digest_query(stepadv_internal.attached, ste
 
 -- The relation d: k1, k2, …, the group's columns; d1, d2, …, all divisions; digest.  As kept, and of
 -- groups of which that could not be made what is asked for.  Of a part: d1, d2, … and what is in it of all groups
--- together.  Each source is rolled up on its own first: the planner can estimate the number of divisions of what is kept,
--- but not of a union, for which it sorts all digests.
+-- together.  Each source is rolled up on its own first: the planner can estimate the number of divisions of what is
+-- kept, but not of a union, for which it sorts all digests.
 CREATE FUNCTION stepadv_internal.digests(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	parts text[], part text) RETURNS text
 LANGUAGE plpgsql STABLE
