@@ -7,14 +7,8 @@ from typing import Any
 import psycopg
 
 from stepadv import __version__
+from stepadv.settings import OF_PROGRAMS, change
 from stepadv.text import Failed
-
-# plan_cache_mode: the foreign key's query is planned once, not for every step; Citus has no generic plans.  lz4: long
-# texts take less time; a setting that is not the default stays.
-SETTINGS = """SET search_path = pg_catalog, pg_temp; SET jit = off; SET client_min_messages = error;
-    SELECT set_config('plan_cache_mode', 'force_generic_plan', false) WHERE to_regclass('pg_dist_partition') IS NULL;
-    SELECT set_config(s.name, 'lz4', false) FROM pg_settings s
-    WHERE s.name = 'default_toast_compression' AND s.source = 'default' AND 'lz4' = ANY (s.enumvals)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +37,7 @@ def connect(options: argparse.Namespace) -> psycopg.Connection[Any]:
     given |= {"client_encoding": "UTF8", "fallback_application_name": f"stepadv {options.command}"}
     given |= {} if is_string else {"dbname": name}
     connection = psycopg.connect(name or "" if is_string else "", autocommit=True, **given)
-    connection.execute(SETTINGS)
+    change(connection, OF_PROGRAMS.items(), False)
     check_version(connection)
     return connection
 

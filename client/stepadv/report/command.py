@@ -54,7 +54,7 @@ class Report:
         self.decisions: list[dict[str, Any]] = []
         self.n_read = 0
 
-    def read(self) -> None:
+    def read_groups(self) -> None:
         """Groups with a page, and others as long as there is room for their steps."""
         left = self.most_steps
         for group in self.groups:
@@ -137,5 +137,5 @@ def _write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> 
         source = find(connection, options.schema, options.prefix, observation=options.observation,
                       action=options.action, result=options.result)
         report = Report(source, Pages(options.out), options.groups, options.steps)
-        report.read()
+        report.read_groups()
         return report.finish()

@@ -97,8 +97,8 @@ def hidden_tasks(source: Source) -> tuple[int, int]:
         return 0, 0
     row = source.connection.execute(sql.SQL(
         "SELECT count(*), count(*) FILTER (WHERE y.p * y.n < 0.05) FROM (SELECT count(*) OVER () AS n,"
-        " (SELECT min(c.p_value) FROM stepadv.state_check(x.groups) c) AS p FROM (SELECT (array_agg(v.{}))[1:64] AS groups"
-        " FROM {} v GROUP BY v.{} HAVING count(*) >= 16) x) y"
+        " (SELECT min(c.p_value) FROM stepadv.state_check(x.groups) c) AS p"
+        " FROM (SELECT (array_agg(v.{}))[1:64] AS groups FROM {} v GROUP BY v.{} HAVING count(*) >= 16) x) y"
     ).format(sql.Identifier(value), source.view("values"), sql.Identifier(task))).fetchone()
     return row or (0, 0)
 
@@ -183,11 +183,11 @@ def _call(row: dict[str, Any], source: Source) -> str | None:
     return f"{text}\n{call}"
 
 
-def _step_query(source: Source, key: tuple[Any, ...]) -> tuple[sql.Composable, list[Any], list[str]]:
+def _step_query(source: Source, key: tuple[Any, ...]) -> tuple[sql.Composed, list[Any], list[str]]:
     """The steps of one group."""
-    extra = [n for n in dict.fromkeys(filter(None, (
+    extra = list(dict.fromkeys(filter(None, (
         source.observation, source.action, source.result, source.tool,
-        *(n for n in ("args", "ok", "reward") if n in source.types))))]
+        *(n for n in ("args", "ok", "reward") if n in source.types)))))
     where, values = source.key_filter("x", key)
     of_group, _ = source.key_filter("v", key)
     query = sql.SQL(

@@ -138,9 +138,9 @@ def _read_columns(source: Source, compare: dict[str, str], texts: dict[str, str 
     source.action = texts.get("action") or _first(compare, ACTIONS)
     source.result = texts.get("result") or _first(compare, RESULTS)
     source.tool = _first(compare, ("tool",))
-    for name in (source.observation, source.action, source.result):
-        if name is not None and name not in compare:
-            raise Failed(f'column "{name}" does not exist in view "{source.prefix}_compare"')
+    for text in (source.observation, source.action, source.result):
+        if text is not None and text not in compare:
+            raise Failed(f'column "{text}" does not exist in view "{source.prefix}_compare"')
     needed = {"q", "v", "n_state", "n_action"}
     source.value_method = next((m for m in source.methods if needed <= set(source.columns(m))), None)
 
