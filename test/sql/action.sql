@@ -174,6 +174,7 @@ FROM (VALUES
 	('find src -name "*.orig" | xargs rm', 'fileop:rm@src'),
 	('ls src | xargs -i rm src/{}', 'fileop:rm@src/{}'),
 	('ls src | xargs -I {} -n 1 rm {}', 'fileop:rm@src'),
+	('xargs -a', 'execute@xargs'), ('cat f | xargs -a', 'view:full@f'),
 	('find src -name "*.py" -exec sed -i s/a/b/ {} \;', 'modify:replace@src'),
 	-- wrappers and what only prepares
 	('cd /testbed && cat a.py', 'view:full@a.py'),
