@@ -34,6 +34,12 @@ case ",${SANITIZE:-}," in
 		;;
 esac
 
+# Tests use ICU and XML.
+options=
+for library in icu-i18n:--with-icu libxml-2.0:--with-libxml; do
+	! pkg-config --exists "${library%:*}" 2>/dev/null || options="$options ${library#*:}"
+done
+
 # PostgreSQL's makefiles make their headers first where nothing else has called them.
 unset MAKELEVEL MAKEFLAGS MFLAGS
 build=$(mktemp -d "${TMPDIR:-/tmp}/stepadv-server.XXXXXX")
@@ -42,7 +48,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 cd "$build"
 {
-	"$SOURCE/configure" -q --prefix="$PREFIX" --enable-cassert --enable-debug --enable-tap-tests --without-readline ${CONFIGURE:-} \
+	"$SOURCE/configure" -q --prefix="$PREFIX" --enable-cassert --enable-debug --enable-tap-tests --without-readline $options ${CONFIGURE:-} \
 		CFLAGS="$cflags" CPPFLAGS="$cppflags" ${CC:+CC="$CC"} &&
 		make -s -j"$(nproc 2>/dev/null || echo 2)" && make -s install && make -s -C contrib install
 } >log 2>&1 || { tail -n 40 log >&2; echo "stepadv: PostgreSQL was not built" >&2; exit 2; }

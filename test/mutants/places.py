@@ -28,7 +28,8 @@ def _operators(line: str, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]
 	code = line.split("/*")[0].split("--")[0]
 	found = []
 	for old, new in pairs:
-		for at in (m.start() for m in re.finditer(re.escape(old), code)):
+		# Not the beginning of another number, as in "x + 16.0".
+		for at in (m.start() for m in re.finditer(re.escape(old) + r"\b(?!\.)" * old[-1].isdigit(), code)):
 			if code[:at].count("'") % 2 == 0 and code[:at].count('"') % 2 == 0:
 				found.append((f"{old.strip()} {new.strip() or 'nothing'}", line[:at] + new + line[at + len(old):]))
 	return found
