@@ -330,6 +330,8 @@ INSERT INTO queries (query) VALUES
 ('SELECT a.g, l.z FROM a, LATERAL (SELECT b.z FROM c LEFT JOIN b ON b.k = c.h WHERE c.h = a.g) l'),
 ('SELECT a.g, l.z FROM a, LATERAL (SELECT b.z FROM c LEFT JOIN b ON b.k = a.g WHERE c.z = a.g) l'),
 ('SELECT j.g, l.z FROM (a JOIN c ON a.g = c.h) j, LATERAL (SELECT b.z FROM b WHERE b.k = j.h) l'),
+('SELECT a.g, b.z FROM a, LATERAL (SELECT a.g AS h, a.y) l, b WHERE b.k = l.h'),
+('SELECT a.g, b.z FROM a, LATERAL (SELECT a.g AS h LIMIT 1) l, b WHERE b.k = l.h'),
 ('SELECT a.g, (SELECT max(z) FROM b WHERE b.k = a.g), EXISTS (SELECT FROM c WHERE c.h = a.y) FROM a'),
 ('SELECT a.g FROM a WHERE NOT EXISTS (SELECT FROM b WHERE b.k = a.g AND b.z = a.y)'),
 ('SELECT a.g FROM a WHERE a.g IN (SELECT b.k FROM b)'),

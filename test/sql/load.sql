@@ -15,7 +15,8 @@ INSERT INTO load_lines (line) VALUES
 	('   	'),
 	('{"group_id": "g", "rollout_id": "c", "step_no": null, "outcome": 0.25, "model": "m2", "meta": {"why": "crashed"}}'),
 	('{"group_id": 5, "rollout_id": "d", "step_no": 3, "observation": "seen", "action": "go", "tool": "ls", "outcome": null, "success": null, "value": -0.5, "turn": 2, "prompt_token_ids": [1, 2], "response_token_ids": [3, 4], "response_mask": [true, false], "rollout_logprobs": [-0.5, -1e-3]}'),
-	('{"group_id": 5, "rollout_id": "d", "step_no": 4, "observation": null, "action": null}');
+	('{"group_id": 5, "rollout_id": "d", "step_no": 4, "observation": null, "action": null, "meta": {"of": "a step"}}'),
+	('{"group_id": "g", "rollout_id": "c", "success": false}');
 SELECT * FROM stepadv.load_rollouts('load_t', 'load_lines') \gx
 SELECT group_id, rollout_id, policy_version, model, outcome, success, truncated, channel, metadata FROM load_t.rollouts ORDER BY 1, 2;
 SELECT group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok, reward, value, metadata FROM load_t.steps ORDER BY 1, 2, 3;
