@@ -418,6 +418,11 @@ SELECT length(action_signature('Edit', jsonb_build_object('path', repeat('../', 
        left(action_signature('bash', to_jsonb(repeat('[', 100000))), 12) AS nested_json,
        left(action_signature('bash', to_jsonb('{"command": ' || repeat('[', 100000))), 12) AS nested_json_object,
        left(action_signature('bash', to_jsonb(repeat('<a>', 100000))), 12) AS nested_xml;
+-- Escapes in arguments as text: pairs of surrogates are one character, others stay as written.
+SELECT e.escape, action_signature('bash', to_jsonb('{"command": "cat a' || e.escape || 'b"}')) AS wrong
+FROM (VALUES ('\udbff', 'udbff'), ('\udc00', 'udc00'), ('\udfff', 'udfff'), ('\ue000', chr(57344)), ('\ud7ff', chr(55295)),
+	('\ud800\udc00', chr(65536)), ('\udbff\udfff', chr(1114111)), ('\ud800\ue000', 'ud800' || chr(57344))) e(escape, written)
+WHERE action_signature('bash', to_jsonb('{"command": "cat a' || e.escape || 'b"}')) <> 'view:full@a' || e.written || 'b';
 
 -- The table of programs: all of these are found.
 SELECT string_agg(p, ' ') AS not_found
