@@ -9,6 +9,7 @@
 #include "group/collected_rows.h"
 
 #define CHUNK_MIN_SIZE	512
+#define OWN_MIN_SIZE	256		/* rollouts have one row of their own */
 #define CHUNK_MAX_SIZE	((Size) 64 * 1024 * 1024)
 
 GroupBuilder *
@@ -60,9 +61,9 @@ refuse_oversize(const GroupBuilder *builder)
 
 /* Where rows come group by group, the last chunk has nothing behind it. */
 static bool
-lengthen_last_chunk(GroupBuilder *builder, Size size)
+lengthen_last_chunk(GroupBuilder *builder, RowChunks *chunks, Size size)
 {
-	RowChunk   *chunk = builder->tail;
+	RowChunk   *chunk = chunks->tail;
 
 	if (chunk == NULL || builder->memory == NULL || !move_row_memory_end(builder->memory, chunk->limit, chunk->limit + size))
 		return false;
@@ -71,40 +72,45 @@ lengthen_last_chunk(GroupBuilder *builder, Size size)
 }
 
 static void
-add_chunk(GroupBuilder *builder, Size room)
+add_chunk(GroupBuilder *builder, RowChunks *chunks, Size size, Size room)
 {
-	Size		size = CHUNK_MIN_SIZE;
 	RowChunk   *chunk;
 
 	refuse_oversize(builder);
-	while ((size * 4 <= builder->allocated && size < CHUNK_MAX_SIZE) ||
+	while ((size * 4 <= chunks->allocated && size < CHUNK_MAX_SIZE) ||
 		   size < offsetof(RowChunk, rows) + room)
 		size *= 2;
-	builder->allocated += size;
-	if (lengthen_last_chunk(builder, size))
+	chunks->allocated += size;
+	if (lengthen_last_chunk(builder, chunks, size))
 		return;
 	chunk = builder->memory ? take_row_memory(builder->memory, size) : MemoryContextAlloc(builder->context, size);
 	chunk->next = NULL;
 	chunk->end = chunk->rows;
 	chunk->limit = (char *) chunk + size;
-	if (builder->tail == NULL)
-		builder->head = chunk;
+	if (chunks->tail == NULL)
+		chunks->head = chunk;
 	else
-		builder->tail->next = chunk;
-	builder->tail = chunk;
+		chunks->tail->next = chunk;
+	chunks->tail = chunk;
+}
+
+static void
+shorten_last_chunk(GroupBuilder *builder, RowChunk *chunk, Size least)
+{
+	char	   *end;
+
+	if (chunk == NULL || builder->memory == NULL || chunk->end - chunk->rows < least / 2)
+		return;
+	end = (char *) MAXALIGN(chunk->end);
+	if (end < chunk->limit && move_row_memory_end(builder->memory, chunk->limit, end))
+		chunk->limit = end;
 }
 
 void
 group_builder_pause(GroupBuilder *builder)
 {
-	RowChunk   *chunk = builder->tail;
-	char	   *end;
-
-	if (chunk == NULL || builder->memory == NULL || chunk->end - chunk->rows < CHUNK_MIN_SIZE / 2)
-		return;
-	end = (char *) MAXALIGN(chunk->end);
-	if (end < chunk->limit && move_row_memory_end(builder->memory, chunk->limit, end))
-		chunk->limit = end;
+	shorten_last_chunk(builder, builder->steps.tail, CHUNK_MIN_SIZE);
+	shorten_last_chunk(builder, builder->own.tail, OWN_MIN_SIZE);
 }
 
 static pg_noinline void
@@ -169,7 +175,6 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 {
 	if (row->parts != 0)
 	{
-		builder->parts |= row->parts;
 		if (row->parts & PART_WIDE)
 			note_wide(builder, row);
 		if (row->parts & PART_EXTRA)
@@ -183,17 +188,17 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 			builder->has |= HAS_OUTCOME;
 		return;
 	}
-	builder->n_steps++;
+	builder->parts |= row->parts;
 	builder->lacking |= row->nulls;
 	builder->given |= ~row->nulls;
 }
 
-/* Once rollouts have alternated, doing so again adds nothing.  False: it is another row, and nothing was done. */
+/* Once rollouts have alternated, doing so again adds nothing.  False: it is another step, and nothing was done. */
 static inline bool
 add_in_turn(GroupBuilder *builder, const StepRow *row)
 {
 	StepRow    *last = &builder->last;
-	RowChunk   *chunk = builder->tail;
+	RowChunk   *chunk = builder->steps.tail;
 
 	if (builder->sorted || !is_plain_step(row) || chunk->limit - chunk->end < MAX_ENCODED_STEP)
 		return false;
@@ -202,27 +207,51 @@ add_in_turn(GroupBuilder *builder, const StepRow *row)
 	last->rollout_id = row->rollout_id;
 	last->step_id = row->step_id;
 	last->step_no = row->step_no;
-	last->is_rollout = false;
 	builder->lacking |= PLAIN_NULLS;
 	builder->given |= (uint8) ~PLAIN_NULLS;
 	builder->n_steps++;
-	builder->n_rows++;
 	return true;
+}
+
+/* Room for a row behind those that are there. */
+static RowChunk *
+chunk_for_row(GroupBuilder *builder, RowChunks *chunks, Size size, const StepRow *row)
+{
+	Size		room = encoded_size_limit(row);
+
+	if (chunks->tail == NULL || chunks->tail->limit - chunks->tail->end < room)
+		add_chunk(builder, chunks, size, room);
+	return chunks->tail;
+}
+
+static void
+add_own_row(GroupBuilder *builder, const StepRow *row)
+{
+	RowChunk   *chunk;
+
+	note_columns(builder, row);
+	chunk = chunk_for_row(builder, &builder->own, OWN_MIN_SIZE, row);
+	chunk->end = encode_step(chunk->end, row, &own_row_base);
+	builder->n_own++;
 }
 
 void
 group_builder_add(GroupBuilder *builder, const StepRow *row)
 {
-	Size		room;
+	RowChunk   *chunk;
 
 	if (likely(add_next_step(builder, row)) || add_in_turn(builder, row))
 		return;
-	room = encoded_size_limit(row);
-	if (builder->n_rows == 0 || builder->last.rollout_id != row->rollout_id)
-		builder->n_rollouts++;
-	if (builder->sorted && builder->n_rows > 0)
+	if (row->is_rollout)
 	{
-		int			order = compare_rows(&builder->last, row);
+		add_own_row(builder, row);
+		return;
+	}
+	if (builder->n_steps == 0 || builder->last.rollout_id != row->rollout_id)
+		builder->n_rollouts++;
+	if (builder->sorted && builder->n_steps > 0)
+	{
+		int			order = compare_steps(&builder->last, row);
 
 		if (order > 0)
 			builder->sorted = false;
@@ -230,23 +259,23 @@ group_builder_add(GroupBuilder *builder, const StepRow *row)
 			builder->n_ties++;
 	}
 	note_columns(builder, row);
-	if (builder->tail == NULL || builder->tail->limit - builder->tail->end < room)
-		add_chunk(builder, room);
-	builder->tail->end = encode_step(builder->tail->end, row, &builder->last);
+	chunk = chunk_for_row(builder, &builder->steps, CHUNK_MIN_SIZE, row);
+	chunk->end = encode_step(chunk->end, row, &builder->last);
 	memcpy(&builder->last, row, offsetof(StepRow, next_state));
 	if (row->parts & PART_EXTRA)
 		remember_extra(builder, row);
-	builder->n_rows++;
+	builder->n_steps++;
 }
 
 bool
 group_builder_is_empty(const GroupBuilder *builder)
 {
-	return builder->n_rows == 0;
+	return builder->n_steps == 0 && builder->n_own == 0;
 }
 
 void
 group_builder_fetch_ahead(const GroupBuilder *builder)
 {
-	fetch_chunk_ahead(builder->head);
+	fetch_chunk_ahead(builder->steps.head);
+	fetch_chunk_ahead(builder->own.head);
 }

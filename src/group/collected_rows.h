@@ -24,47 +24,50 @@ typedef struct RowChunk
 	char		rows[FLEXIBLE_ARRAY_MEMBER];
 } RowChunk;
 
+typedef struct RowChunks
+{
+	RowChunk   *head;
+	RowChunk   *tail;
+	Size		allocated;
+} RowChunks;
+
 struct GroupBuilder
 {
 	MemoryContext context;
 	RowMemory  *memory;			/* that it shares with others, in the context; or NULL */
-	RowChunk   *head;
-	RowChunk   *tail;
-	uint64		n_rows;
-	uint64		n_steps;		/* of them */
-	uint64		n_rollouts;		/* as long as rows come in order */
-	Size		allocated;
-	bool		sorted;			/* rows have come in order so far */
-	uint8		parts;			/* PART_… that some row has */
+	RowChunks	steps;			/* each encoded against the one before */
+	RowChunks	own;			/* rows of rollouts themselves, which mostly come apart: encoded against own_row_base */
+	uint64		n_steps;
+	uint64		n_own;
+	uint64		n_rollouts;		/* of steps, as long as these come in order */
+	bool		sorted;			/* steps have come in order so far */
+	uint8		parts;			/* PART_… that some step has */
 	uint8		lacking;		/* NULL_…: what some step lacks, */
 	uint8		given;			/* and what some step has */
 	uint16		has;			/* HAS_… of the value, except for these */
 	uint8		n_rewards;		/* components, 0 as long as no row gave any */
 	GroupUnit	unit;
 	bool		forgiving;
-	uint64		n_ties;			/* rows of the same place as the one before, in order */
-	StepRow		last;			/* its narrow part, and the last turn and policy_step that were given */
+	uint64		n_ties;			/* steps of the same place as the one before, in order */
+	StepRow		last;			/* step: its narrow part, and the last turn and policy_step that were given */
 };
 
-/* What the first row is encoded against. */
+/* What the first step is encoded against, and what every row of a rollout itself. */
 static const StepRow row_before_first = {0};
+static const StepRow own_row_base = {.step_id = -1, .step_no = -1};
 
-/* Have all rows the six columns of every value and no other? */
+/* Have all steps the six columns of every value and no other? */
 static inline bool
 has_plain_rows(const GroupBuilder *builder)
 {
-	return builder->parts == 0 && builder->n_rewards == 0 && builder->n_steps == builder->n_rows &&
-		(builder->lacking & (NULL_STATE | NULL_ACTION)) == 0;
+	return builder->parts == 0 && builder->n_rewards == 0 && (builder->lacking & (NULL_STATE | NULL_ACTION)) == 0;
 }
 
-/* Rollout rows sort before the steps of their rollout. */
 static inline int
-compare_rows(const StepRow *a, const StepRow *b)
+compare_steps(const StepRow *a, const StepRow *b)
 {
 	if (a->rollout_id != b->rollout_id)
 		return a->rollout_id < b->rollout_id ? -1 : 1;
-	if (a->is_rollout != b->is_rollout)
-		return a->is_rollout ? -1 : 1;
 	if (a->step_no != b->step_no)
 		return a->step_no < b->step_no ? -1 : 1;
 	return 0;
@@ -75,9 +78,9 @@ static inline bool
 add_next_step(GroupBuilder *builder, const StepRow *row)
 {
 	StepRow    *last = &builder->last;
-	RowChunk   *chunk = builder->tail;
+	RowChunk   *chunk = builder->steps.tail;
 
-	if (!is_plain_step(row) || builder->n_rows == 0 || row->rollout_id != last->rollout_id || last->is_rollout ||
+	if (!is_plain_step(row) || builder->n_steps == 0 || row->rollout_id != last->rollout_id ||
 		row->step_no <= last->step_no || chunk->limit - chunk->end < MAX_ENCODED_STEP)
 		return false;
 	chunk->end = encode_plain_step(chunk->end, row, last);
@@ -86,11 +89,17 @@ add_next_step(GroupBuilder *builder, const StepRow *row)
 	builder->lacking |= PLAIN_NULLS;
 	builder->given |= (uint8) ~PLAIN_NULLS;
 	builder->n_steps++;
-	builder->n_rows++;
 	return true;
 }
 
-/* Walk the rows in the order they came: for (…; next_row(&walk, &row);) */
+static inline void
+group_builder_add_step(GroupBuilder *builder, const StepRow *row)
+{
+	if (!likely(add_next_step(builder, row)))
+		group_builder_add(builder, row);
+}
+
+/* Walk the steps in the order they came: for (…; next_step(&walk, &row);) */
 typedef struct RowWalk
 {
 	const RowChunk *chunk;
@@ -114,18 +123,18 @@ fetch_chunk_ahead(const RowChunk *chunk)
 }
 
 static inline RowWalk
-begin_walk(const GroupBuilder *builder)
+begin_walk(const RowChunks *chunks)
 {
-	RowWalk		walk = {builder->head, builder->head ? builder->head->rows : NULL};
+	RowWalk		walk = {chunks->head, chunks->head ? chunks->head->rows : NULL};
 
 	if (walk.chunk != NULL)
 		fetch_chunk_ahead(walk.chunk->next);
 	return walk;
 }
 
-/* `row` must still hold the row before.  Plain: all rows are, and only their columns are added. */
+/* Is there another row?  Then the walk is at it. */
 static pg_attribute_always_inline bool
-next_row_of_kind(RowWalk *walk, StepRow *row, bool plain)
+find_next_row(RowWalk *walk)
 {
 	while (walk->chunk != NULL && walk->position == walk->chunk->end)
 	{
@@ -135,22 +144,39 @@ next_row_of_kind(RowWalk *walk, StepRow *row, bool plain)
 			fetch_chunk_ahead(walk->chunk->next);
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (walk->chunk == NULL)
+	return walk->chunk != NULL;
+}
+
+/* `row` must still hold the step before.  Plain: all are, and only their columns are added. */
+static pg_attribute_always_inline bool
+next_step_of_kind(RowWalk *walk, StepRow *row, bool plain)
+{
+	if (!find_next_row(walk))
 		return false;
 	walk->position = plain ? decode_plain_step(walk->position, row, row) : decode_step(walk->position, row, row);
 	return true;
 }
 
 static inline bool
-next_row(RowWalk *walk, StepRow *row)
+next_step(RowWalk *walk, StepRow *row)
 {
-	return next_row_of_kind(walk, row, false);
+	return next_step_of_kind(walk, row, false);
 }
 
 static inline bool
-next_plain_row(RowWalk *walk, StepRow *row)
+next_plain_step(RowWalk *walk, StepRow *row)
 {
-	return next_row_of_kind(walk, row, true);
+	return next_step_of_kind(walk, row, true);
+}
+
+/* The same of rows of rollouts themselves. */
+static inline bool
+next_own_row(RowWalk *walk, StepRow *row)
+{
+	if (!find_next_row(walk))
+		return false;
+	walk->position = decode_step(walk->position, row, &own_row_base);
+	return true;
 }
 
 #endif							/* STEPADV_GROUP_COLLECTED_ROWS_H */

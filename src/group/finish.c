@@ -160,11 +160,11 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows, uint64 n_ro
 	return shape;
 }
 
-/* Are the rows in order, all of them steps that have the six columns of every value and no other, each step once? */
+/* Are there steps alone, in order, all of which have the six columns of every value and no other, each step once? */
 static bool
 is_plain(const GroupBuilder *builder)
 {
-	return builder->sorted && builder->n_ties == 0 && has_plain_rows(builder);
+	return builder->sorted && builder->n_own == 0 && builder->n_ties == 0 && has_plain_rows(builder);
 }
 
 /* As most groups are: no column but these, no row that is like another. */
@@ -183,7 +183,7 @@ fill_plain_group(const GroupBuilder *builder, const GroupColumns *group)
 	uint32		first = 0;
 	uint32		step = 0;
 
-	for (const RowChunk *chunk = builder->head; chunk != NULL; chunk = chunk->next)
+	for (const RowChunk *chunk = builder->steps.head; chunk != NULL; chunk = chunk->next)
 	{
 		for (const char *bytes = chunk->rows; bytes < chunk->end; step++)
 		{
@@ -267,9 +267,9 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 	}
 }
 
-/* The same of rows that came in no order: every one into its place. */
+/* The same of steps that came in no order: every one into its place. */
 static void
-fill_places(const GroupBuilder *builder, const RolloutPlaces *places, const GroupColumns *group)
+fill_steps(const GroupBuilder *builder, const RolloutPlaces *places, const GroupColumns *group)
 {
 	int64	   *step_id = WRITABLE(int64, group->step_id);
 	int32	   *step_no = WRITABLE(int32, group->step_no);
@@ -278,7 +278,7 @@ fill_places(const GroupBuilder *builder, const RolloutPlaces *places, const Grou
 	double	   *reward = WRITABLE(double, group->reward);
 	const uint32 *turn = places->turns;
 	RolloutPlace *rollout = NULL;
-	RowWalk		walk = begin_walk(builder);
+	RowWalk		walk = begin_walk(&builder->steps);
 	StepRow		row = row_before_first;
 
 	for (uint32 r = 0; r < places->n; r++)
@@ -287,7 +287,7 @@ fill_places(const GroupBuilder *builder, const RolloutPlaces *places, const Grou
 		WRITABLE(uint32, group->n_rollout_steps)[r] = places->ordered[r]->n_steps;
 		WRITABLE(uint8, group->success)[r] = places->ordered[r]->success;
 	}
-	while (next_plain_row(&walk, &row))
+	while (next_plain_step(&walk, &row))
 	{
 		uint64		step;
 
@@ -301,7 +301,35 @@ fill_places(const GroupBuilder *builder, const RolloutPlaces *places, const Grou
 	}
 }
 
-/* NULL: a step is there twice, which is for others to find out about. */
+/* And rows of rollouts themselves, which each have one at most if the value is forgiving. */
+static void
+fill_own_rows(const GroupBuilder *builder, const RolloutPlaces *places, const GroupColumns *group)
+{
+	const uint32 *owner = places->owners;
+	RowWalk		walk = begin_walk(&builder->own);
+	StepRow		row;
+
+	while (next_own_row(&walk, &row))
+	{
+		uint32		rollout = places->rollout[*owner++].rank;
+
+		if (row.parts & PART_EXTRA)
+			fill_rollout(group, rollout, &row);
+		fill_outcome(group, rollout, &row);
+	}
+}
+
+/* Does a rollout have more than one row of its own? */
+static bool
+has_several_own_rows(const RolloutPlaces *places)
+{
+	for (uint32 r = 0; r < places->n; r++)
+		if (places->rollout[r].n_own > 1)
+			return true;
+	return false;
+}
+
+/* NULL: a step or what is known of a rollout is there twice, which is for others to find out about. */
 static RolloutGroup *
 finish_places(const GroupBuilder *builder, const RolloutPlaces *places)
 {
@@ -309,9 +337,13 @@ finish_places(const GroupBuilder *builder, const RolloutPlaces *places)
 		places->n, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
 	};
 	GroupColumns group;
-	RolloutGroup *datum = group_allocate(&shape, &group);
+	RolloutGroup *datum;
 
-	fill_places(builder, places, &group);
+	if (builder->forgiving && has_several_own_rows(places))
+		return NULL;
+	datum = group_allocate(&shape, &group);
+	fill_steps(builder, places, &group);
+	fill_own_rows(builder, places, &group);
 	if (order_steps(places, &group))
 	{
 		group_seal(datum);
@@ -321,7 +353,7 @@ finish_places(const GroupBuilder *builder, const RolloutPlaces *places)
 	return NULL;
 }
 
-/* Of all kinds of rows, in the order of the value; places: of those that did not come so. */
+/* Of all kinds of rows, in the order of the value; places: NULL if they are not needed. */
 static RolloutGroup *
 finish_ordered(const GroupBuilder *builder, const RolloutPlaces *places)
 {
@@ -348,7 +380,7 @@ group_builder_finish(const GroupBuilder *builder)
 	RolloutPlaces places;
 	RolloutGroup *datum = NULL;
 
-	if (builder->sorted)
+	if (builder->sorted && builder->n_own == 0)
 		return finish_ordered(builder, NULL);
 	find_places(builder, &places);
 	if (has_plain_rows(builder))

@@ -17,7 +17,7 @@ const char *const group_unit_plurals[] = {"steps", "turns", "turns whose actions
 static void
 merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgiving)
 {
-	if (builder->n_rows == 0)
+	if (group_builder_is_empty(builder))
 		builder->unit = unit;
 	else if (builder->unit != unit)
 		ereport(ERROR,
@@ -36,12 +36,16 @@ merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgivi
 void
 group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other)
 {
-	RowWalk		walk = begin_walk(other);
-	StepRow		row = row_before_first;
+	RowWalk		own_rows = begin_walk(&other->own);
+	RowWalk		steps = begin_walk(&other->steps);
+	StepRow		row;
 
-	if (other->n_rows > 0)
+	if (!group_builder_is_empty(other))
 		merge_shape(builder, other->n_rewards, other->unit, other->forgiving);
-	while (next_row(&walk, &row))
+	while (next_own_row(&own_rows, &row))
+		group_builder_add(builder, &row);
+	row = row_before_first;
+	while (next_step(&steps, &row))
 		group_builder_add(builder, &row);
 }
 
@@ -108,7 +112,7 @@ take_policy_step(const GroupColumns *group, uint32 step, StepRow *row)
 void
 group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group)
 {
-	if (group->n_rollouts > 0 || builder->n_rows == 0)
+	if (group->n_rollouts > 0 || group_builder_is_empty(builder))
 		merge_shape(builder, group->n_rewards, group->unit, group->forgiving);
 }
 

@@ -6,7 +6,8 @@
  * when it is made, or a rollout when it ends; most have their steps in order.
  * Nothing needs to be sorted then but the rollouts: whose turn it was, and how many rows each
  * has, is found out first, and then every row is decoded into the place that it has in the value.
- * Rows of the rollout itself often come from another table, before or after all steps.
+ * Rows of rollouts themselves often come from another table, before or after all steps; they are
+ * apart from steps, whose order they do not disturb.
  *
  * Where several processes have read the rows in turn, those of one come behind those of another: of
  * every rollout a few sequences, each in order.  It has its place all the same, in which its steps
@@ -84,45 +85,59 @@ take_turn(RolloutPlaces *places, ids_hash *numbers, RolloutPlace *before, int64 
 }
 
 static pg_attribute_always_inline void
-count_rows(const GroupBuilder *builder, RolloutPlaces *places, bool plain)
+count_steps(const GroupBuilder *builder, RolloutPlaces *places, ids_hash *numbers, bool plain)
 {
-	ids_hash   *numbers = ids_create(CurrentMemoryContext, MIN_ROLLOUTS, NULL);
 	RolloutPlace *rollout = NULL;
 	uint32	   *turn = places->turns;
-	RowWalk		walk = begin_walk(builder);
+	RowWalk		walk = begin_walk(&builder->steps);
 	StepRow		row = row_before_first;
 
-	while (next_row_of_kind(&walk, &row, plain))
+	while (next_step_of_kind(&walk, &row, plain))
 	{
 		if (rollout == NULL || row.rollout_id != rollout->rollout_id)
 			rollout = take_turn(places, numbers, rollout, row.rollout_id, turn++);
 		/* The enum's order makes one row's true outweigh another's false. */
 		rollout->success = Max(rollout->success, row.success);
-		if (row.is_rollout)
-		{
-			rollout->n_own++;
-			continue;
-		}
 		if (rollout->n_steps > 0 && row.step_no <= rollout->last_step_no)
 			rollout->in_order = false;
 		rollout->last_step_no = row.step_no;
 		rollout->n_steps++;
 	}
-	ids_destroy(numbers);
+}
+
+static void
+count_own_rows(const GroupBuilder *builder, RolloutPlaces *places, ids_hash *numbers)
+{
+	RolloutPlace *rollout = NULL;
+	uint32	   *owner = places->owners;
+	RowWalk		walk = begin_walk(&builder->own);
+	StepRow		row;
+
+	while (next_own_row(&walk, &row))
+	{
+		rollout = take_turn(places, numbers, rollout, row.rollout_id, owner++);
+		rollout->success = Max(rollout->success, row.success);
+		rollout->n_own++;
+	}
 }
 
 void
 find_places(const GroupBuilder *builder, RolloutPlaces *places)
 {
+	ids_hash   *numbers = ids_create(CurrentMemoryContext, MIN_ROLLOUTS, NULL);
+
 	places->n = 0;
 	places->room = MIN_ROLLOUTS;
 	places->rollout = palloc(places->room * sizeof(RolloutPlace));
 	/* What a builder counts is how often it was another's turn. */
 	places->turns = ALLOCATE_ARRAY(uint32, builder->n_rollouts);
+	places->owners = ALLOCATE_ARRAY(uint32, builder->n_own);
 	if (has_plain_rows(builder))
-		count_rows(builder, places, true);
+		count_steps(builder, places, numbers, true);
 	else
-		count_rows(builder, places, false);
+		count_steps(builder, places, numbers, false);
+	count_own_rows(builder, places, numbers);
+	ids_destroy(numbers);
 	places->ordered = ALLOCATE_ARRAY(RolloutPlace *, places->n);
 	for (uint32 r = 0; r < places->n; r++)
 		places->ordered[r] = &places->rollout[r];
@@ -133,15 +148,18 @@ find_places(const GroupBuilder *builder, RolloutPlaces *places)
 void
 begin_places(RolloutPlaces *places)
 {
-	uint64		next = 0;
+	uint64		n_own = 0;
+	uint64		n_steps = 0;
 
 	for (uint32 r = 0; r < places->n; r++)
 	{
 		RolloutPlace *rollout = places->ordered[r];
 
-		rollout->next_own = next;
-		rollout->next_step = next + rollout->n_own;
-		next = rollout->next_step + rollout->n_steps;
+		rollout->rank = r;
+		rollout->next_own = n_own;
+		rollout->next_step = n_steps;
+		n_own += rollout->n_own;
+		n_steps += rollout->n_steps;
 	}
 }
 
@@ -150,6 +168,7 @@ free_places(RolloutPlaces *places)
 {
 	pfree(places->ordered);
 	pfree(places->turns);
+	pfree(places->owners);
 	pfree(places->rollout);
 }
 
@@ -258,22 +277,19 @@ order_rows_of_rollout(char *rows, Size stride, uint64 n, StepKey *keys)
 }
 
 static char *
-place_rows(const GroupBuilder *builder, const RolloutPlaces *places, Size stride)
+place_steps(const GroupBuilder *builder, const RolloutPlaces *places, Size stride)
 {
-	char	   *rows = allocate_large(array_size(builder->n_rows, stride));
+	char	   *rows = allocate_large(array_size(builder->n_steps, stride));
 	RolloutPlace *rollout = NULL;
 	const uint32 *turn = places->turns;
-	RowWalk		walk = begin_walk(builder);
+	RowWalk		walk = begin_walk(&builder->steps);
 	StepRow		row = row_before_first;
 	StepKey    *keys;
 
-	while (next_row(&walk, &row))
+	while (next_step(&walk, &row))
 	{
-		uint64		place;
-
 		rollout = next_place(places, rollout, &turn, row.rollout_id);
-		place = row.is_rollout ? rollout->next_own++ : rollout->next_step++;
-		memcpy(rows + place * stride, &row, stride);
+		memcpy(rows + rollout->next_step++ * stride, &row, stride);
 	}
 	keys = make_room_for_keys(places, stride);
 	for (uint32 r = 0; keys != NULL && r < places->n; r++)
@@ -288,7 +304,21 @@ place_rows(const GroupBuilder *builder, const RolloutPlaces *places, Size stride
 	return rows;
 }
 
-/* What no row has is cut off from each. */
+/* Rows of rollouts themselves. */
+static StepRow *
+place_own_rows(const GroupBuilder *builder, const RolloutPlaces *places)
+{
+	StepRow    *rows = ALLOCATE_ARRAY(StepRow, builder->n_own);
+	const uint32 *owner = places->owners;
+	RowWalk		walk = begin_walk(&builder->own);
+	StepRow		row;
+
+	while (next_own_row(&walk, &row))
+		rows[places->rollout[*owner++].next_own++] = row;
+	return rows;
+}
+
+/* What no step has is cut off from each. */
 static Size
 size_of_rows(const GroupBuilder *builder)
 {
@@ -300,9 +330,13 @@ size_of_rows(const GroupBuilder *builder)
 void
 begin_ordered_rows(OrderedRows *rows, const GroupBuilder *builder, const RolloutPlaces *places)
 {
-	*rows = (OrderedRows) {begin_walk(builder), row_before_first, .stride = size_of_rows(builder), .n_rows = builder->n_rows};
-	if (places != NULL)
-		rows->placed = place_rows(builder, places, rows->stride);
+	*rows = (OrderedRows) {
+		begin_walk(&builder->steps), row_before_first, .stride = size_of_rows(builder), .n_steps = builder->n_steps, .n_own = builder->n_own
+	};
+	if (!builder->sorted)
+		rows->placed = place_steps(builder, places, rows->stride);
+	if (builder->n_own > 0)
+		rows->own = place_own_rows(builder, places);
 }
 
 void
@@ -310,4 +344,6 @@ end_ordered_rows(OrderedRows *rows)
 {
 	if (rows->placed)
 		pfree(rows->placed);
+	if (rows->own)
+		pfree(rows->own);
 }

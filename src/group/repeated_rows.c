@@ -45,7 +45,7 @@ find_repeated(const GroupBuilder *builder, const OrderedRows *rows, Repeated *re
 	bool		has_step = false;
 
 	if (!builder->forgiving ||
-		(rows->placed == NULL && builder->n_ties == 0 && (builder->has & HAS_POLICY_STEP) == 0))
+		(rows->placed == NULL && rows->n_own == 0 && builder->n_ties == 0 && (builder->has & HAS_POLICY_STEP) == 0))
 		return;
 	for (uint64 n = 0; (row = next_ordered_row(&walk)) != NULL; n++)
 	{

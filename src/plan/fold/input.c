@@ -77,6 +77,24 @@ place_step(const FoldInput *input, const FoldSource *source, const uint32 *offse
 		(of_args[ROW_STATE] == NOWHERE ? NULL_STATE : 0) | (of_args[ROW_ACTION] == NOWHERE ? NULL_ACTION : 0);
 }
 
+/* What steps of one rollout share: the values of such columns, and how long others are.  Neighbours are put together. */
+static void
+place_span(const FoldSource *source, int column, uint32 offset, uint32 length, StoredLayout *layout)
+{
+	StoredSpan *last = layout->n_spans > 0 ? &layout->spans[layout->n_spans - 1] : NULL;
+
+	if ((source->shared & (UINT64CONST(1) << column)) == 0)
+	{
+		if (TupleDescAttr(source->slot->tts_tupleDescriptor, column)->attlen > 0)
+			return;
+		length = 1;
+	}
+	if (last != NULL && last->offset + last->length == offset)
+		last->length += length;
+	else
+		layout->spans[layout->n_spans++] = (StoredSpan) {offset, length};
+}
+
 /* That of a row which has values in these columns. */
 static void
 set_layout(const FoldInput *input, const FoldSource *source, const HeapTupleHeader tuple, uint64 present,
@@ -90,6 +108,7 @@ set_layout(const FoldInput *input, const FoldSource *source, const HeapTupleHead
 
 	layout->present = present;
 	layout->n_short = 0;
+	layout->n_spans = 0;
 	for (int a = 0; a < source->last_position; a++)
 	{
 		offsets[a] = NOWHERE;
@@ -97,6 +116,7 @@ set_layout(const FoldInput *input, const FoldSource *source, const HeapTupleHead
 			continue;
 		offsets[a] = place_value(layout, TupleDescAttr(desc, a), data, end, &lengths[a]);
 		end = offsets[a] + lengths[a];
+		place_span(source, a, offsets[a], lengths[a], layout);
 	}
 	for (StoredColumn *column = layout->columns; column < layout->columns + source->n_stored; column++)
 	{
@@ -138,6 +158,8 @@ place_columns(const FoldInput *input, FoldSource *source)
 		const InputColumn *column = &source->columns[i];
 		bool		is_arg = i >= input->first_arg && i < input->first_arg + input->n_args;
 
+		if (column->position >= 0 && (i < input->first_arg || i == input->first_arg + ROW_ROLLOUT_ID))
+			source->shared |= UINT64CONST(1) << column->position;
 		if (is_arg && source->reads_step)
 			continue;
 		if (column->position < 0)
@@ -151,6 +173,7 @@ place_columns(const FoldInput *input, FoldSource *source)
 	{
 		source->layouts[l].present = PG_UINT64_MAX;
 		source->layouts[l].short_values = palloc(source->last_position * sizeof(ShortValue));
+		source->layouts[l].spans = palloc(source->last_position * sizeof(StoredSpan));
 		source->layouts[l].columns = palloc(Max(source->n_stored, 1) * sizeof(StoredColumn));
 		memcpy(source->layouts[l].columns, columns, source->n_stored * sizeof(StoredColumn));
 	}

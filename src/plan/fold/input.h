@@ -33,6 +33,13 @@ typedef struct ShortValue
 	uint8		first_byte;
 } ShortValue;
 
+/* Bytes of a row. */
+typedef struct StoredSpan
+{
+	uint32		offset;
+	uint32		length;
+} StoredSpan;
+
 /* Where columns are in rows in which these have a value, the others are NULL, and values are as long as here. */
 typedef struct StoredLayout
 {
@@ -40,6 +47,8 @@ typedef struct StoredLayout
 	int			n_short;
 	ShortValue *short_values;
 	StoredColumn *columns;		/* that are taken out */
+	int			n_spans;
+	StoredSpan *spans;			/* what rows of one layout, the same keys and the same rollout share */
 	uint32		of_args[ROW_SUCCESS + 1];	/* of the arguments, where they make a step: */
 	bool		has_step;		/* what every step has is there, and no more than a step can have; */
 	bool		has_reward;
@@ -89,6 +98,7 @@ typedef struct FoldSource
 	struct HeapScanDescData *pages; /* it, if it reads whole pages, from which rows can be taken without it; or NULL */
 	bool		is_placed;		/* columns are looked for in stored rows: */
 	int			n_stored;		/* so many are taken out */
+	uint64		shared;			/* a bit for each column that steps of one rollout have in common: keys, rollout */
 	bool		reads_step;		/* the arguments are columns that make a step, and can be read as one, */
 	uint8		step_reads[ROW_SUCCESS + 1];	/* in these ways */
 	StoredLayout *layout;		/* of the row before */
@@ -139,9 +149,9 @@ read_stored_word(const char *stored, uint8 read_as)
 									PointerGetDatum(stored), read_as));
 }
 
-/* Can the current row be read as a step where it is stored? */
-static inline bool
-read_stored_step(const FoldInput *input, StepRow *step)
+/* Can the current row be read as a step where it is stored?  Same rollout: as what is in `step`. */
+static pg_attribute_always_inline bool
+read_next_stored_step(const FoldInput *input, bool same_rollout, StepRow *step)
 {
 	const char *data = input->stored_step;
 	const StoredLayout *layout = input->layout;
@@ -153,7 +163,8 @@ read_stored_step(const FoldInput *input, StepRow *step)
 	offsets = layout->of_args;
 	reads = input->source->step_reads;
 	step->step_id = read_stored_word(data + offsets[ROW_STEP_ID], reads[ROW_STEP_ID]);
-	step->rollout_id = read_stored_word(data + offsets[ROW_ROLLOUT_ID], reads[ROW_ROLLOUT_ID]);
+	if (!same_rollout)
+		step->rollout_id = read_stored_word(data + offsets[ROW_ROLLOUT_ID], reads[ROW_ROLLOUT_ID]);
 	step->step_no = likely(reads[ROW_STEP_NO] == READ_COLUMN) ? *(const int32 *) (data + offsets[ROW_STEP_NO]) :
 		*(const int16 *) (data + offsets[ROW_STEP_NO]);
 	step->nulls = layout->nulls;
@@ -169,6 +180,12 @@ read_stored_step(const FoldInput *input, StepRow *step)
 	step->reward = *(const double *) (data + offsets[ROW_REWARD]);
 	/* Errors and lenient handling are left to the caller. */
 	return likely(fabs(step->reward) <= LARGEST_FORGIVEN);
+}
+
+static inline bool
+read_stored_step(const FoldInput *input, StepRow *step)
+{
+	return read_next_stored_step(input, false, step);
 }
 
 /* The arguments of the current row, where it was not read as a step. */

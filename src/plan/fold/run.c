@@ -4,7 +4,8 @@
  *
  * The steps of a rollout are mostly stored together.  Of a row that is on the same page as the one
  * before, has the same keys and is the next step, there is nothing to find out: it is read where
- * it is stored, and written behind its predecessor.  Other rows take the general path.
+ * it is stored, and written behind its predecessor.  That its keys and its rollout are the same, one comparison
+ * of bytes tells, as these columns mostly lie side by side.  Other rows take the general path.
  */
 #include "postgres.h"
 
@@ -15,6 +16,38 @@
 #include "long_work.h"
 #include "plan/fold/current_group.h"
 #include "plan/fold/stored_rows.h"
+
+/* How far ahead a row is fetched into a processor's cache, as rows are long and little of them is read. */
+#define ROWS_AHEAD 6
+
+/* For the few bytes of keys, a call takes longer than they do. */
+static inline bool
+is_same(const char *a, const char *b, uint32 length)
+{
+	const char *end = a + length;
+
+	for (; a + sizeof(uint64) <= end; a += sizeof(uint64), b += sizeof(uint64))
+		if (memcmp(a, b, sizeof(uint64)) != 0)
+			return false;
+	for (; a < end; a++, b++)
+		if (*a != *b)
+			return false;
+	return true;
+}
+
+/* Has a row the layout, the keys and the rollout of the one before, which has this layout? */
+static inline bool
+is_of_rollout(const FoldSource *source, const StoredLayout *layout, const HeapTupleHeader tuple, const char *before)
+{
+	const char *data = (const char *) tuple + tuple->t_hoff;
+
+	if (present_columns(tuple, source->last_position) != layout->present)
+		return false;
+	for (const StoredSpan *span = layout->spans; span < layout->spans + layout->n_spans; span++)
+		if (!is_same(data + span->offset, before + span->offset, span->length))
+			return false;
+	return true;
+}
 
 /* What is read of a row besides its step are its keys. */
 static inline bool
@@ -44,18 +77,25 @@ add_run(GroupFoldState *fold)
 	Page		page = BufferGetPage(scan->rs_cbuf);
 	uint32		first = scan->rs_cindex;
 	uint32		row = first;
+	StepRow		step;
 
 	while (row + 1 < scan->rs_ntuples)
 	{
 		const HeapTupleHeader tuple = visible_row(scan, page, row + 1);
 		const char *data = (const char *) tuple + tuple->t_hoff;
-		StepRow		step;
+		bool		same_rollout;
 
-		if (!has_layout(source, input->layout, tuple) || !has_keys_of(source, input->layout, data, input->stored_step))
+		if (row + ROWS_AHEAD < scan->rs_ntuples)
+			__builtin_prefetch(visible_row(scan, page, row + ROWS_AHEAD));
+		/* Of the first one it is not known what became of the row before. */
+		same_rollout = row > first && is_of_rollout(source, input->layout, tuple, input->stored_step);
+		if (!same_rollout &&
+			(!has_layout(source, input->layout, tuple) || !has_keys_of(source, input->layout, data, input->stored_step)))
 			break;
 		input->stored_step = data;
-		if (!read_stored_step(input, &step) || !add_next_step(fold->builder, &step))
+		if (!read_next_stored_step(input, same_rollout, &step))
 			break;
+		group_builder_add_step(fold->builder, &step);
 		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
 		row++;
 	}
