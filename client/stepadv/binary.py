@@ -1,37 +1,39 @@
 """Rows and numbers in PostgreSQL's binary format."""
 
-from __future__ import annotations
-
 import struct
 import sys
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stepadv.text import quoted
+from psycopg.pq import Format
+from psycopg.types.json import Jsonb
 
-if TYPE_CHECKING:
-    import psycopg
+from stepadv.database import Column, Connection
+from stepadv.text import nearest, quoted
 
+# How struct packs a number of an array, and the type of it.
+ARRAYS = {"real[]": ("f", 700), "integer[]": ("i", 23)}
 # What COPY begins with, and how many rows it is given at a time: the server works on them while we make the next.
 SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 SENT_AT_ONCE = 500
-# How struct packs a number of an array, and the type of it.
-ARRAYS = {"real[]": ("f", 700), "integer[]": ("i", 23)}
 
 
 def copy(
-    connection: psycopg.Connection[Any], schema: str, table: str, rows: list[Mapping[str, Any]], types: dict[str, str]
+    connection: Connection, schema: str, table: str, rows: list[dict[str, Any]], types: dict[str, Column]
 ) -> None:
-    """The columns that types has, of rows by their names; what a row does not have is NULL."""
-    from psycopg.pq import Format
-
-    sent, head = [], struct.pack("!h", len(types))
-    for name, type in types.items():
+    """COPY of what the rows have; what some of them have not is NULL."""
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
+    for name in names:
+        if name not in types:
+            hint = f'; perhaps you meant "{near}"' if (near := nearest(name, types)) else ""
+            raise ValueError(f'{schema}.{table} has no column "{name}"{hint}')
+    sent, head = [], struct.pack("!h", len(names))
+    for name, type in ((name, types[name].type) for name in names):
         dumper = connection.adapters.get_dumper_by_oid(connection.adapters.types.get_oid(type), Format.BINARY)
         sent.append((name, type, dumper(list if type.endswith("[]") else object, connection).dump))
-    statement = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, types))}) FROM STDIN (FORMAT binary)"
+    statement = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, names))}) FROM STDIN (FORMAT binary)"
     with connection.cursor() as cursor, cursor.copy(statement) as out:
         out.write(SIGNATURE)
         for i in range(0, len(rows), SENT_AT_ONCE):
@@ -42,13 +44,12 @@ def copy(
 
 
 def fields(values: list[Any], type: str, dump: Callable[[Any], Any]) -> list[bytes]:
-    """Each value after its length; -1: NULL."""
-    from psycopg.types.json import Jsonb
+    """Each value after its length, as COPY takes it; -1: NULL."""
 
     def field(value: Any) -> bytes:
         if value is None:
             return b"\xff\xff\xff\xff"
-        sent = dump(Jsonb(value) if type == "jsonb" else value)
+        sent: bytes = dump(Jsonb(value) if type == "jsonb" else value)
         return len(sent).to_bytes(4, "big") + sent
 
     # Of those of a batch many are the same.
@@ -56,8 +57,8 @@ def fields(values: list[Any], type: str, dump: Callable[[Any], Any]) -> list[byt
         known = {value: field(value) for value in set(values)}
         return [known[value] for value in values]
     values = [value.tolist() if hasattr(value, "tolist") else value for value in values]
-    if type in ARRAYS and (packed := packed_arrays(values, *ARRAYS[type])):
-        values, dump = packed, bytes
+    if type in ARRAYS and (arrays := packed_arrays(values, *ARRAYS[type])):
+        values, dump = arrays, bytes
     return list(map(field, values))
 
 
@@ -79,7 +80,7 @@ def packed_arrays(values: list[Any], typecode: str, oid: int) -> list[Any] | Non
     return packed
 
 
-def numbers(typecode: str, sent: bytes) -> array[Any]:
+def numbers(typecode: str, sent: bytes) -> "array[Any]":
     """Those that the server has sent, the first byte being the largest."""
     found = array(typecode, sent)
     if sys.byteorder == "little":

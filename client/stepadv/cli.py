@@ -73,9 +73,9 @@ def main(arguments: list[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, interrupt)
         options = make_parser(name).parse_args(arguments)
-        return options.run(options)
+        return int(options.run(options))
     except KeyboardInterrupt as interrupted:
-        return 128 + interrupted.args[0]
+        return 128 + int(interrupted.args[0])
     except BrokenPipeError:
         # Whoever read has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

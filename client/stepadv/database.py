@@ -2,13 +2,42 @@
 
 import argparse
 import re
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import psycopg
 
 from stepadv import __version__
-from stepadv.settings import OF_PROGRAMS, change
 from stepadv.text import Failed
+
+Connection = psycopg.Connection[Any]
+# Names are those of PostgreSQL's catalog, whoever may create others.  The check of a foreign key is planned once, not
+# for every step; Citus has no generic plans.
+SETTINGS = {"search_path": "pg_catalog, pg_temp", "plan_cache_mode": "force_generic_plan", "jit": "off"}
+# For connections of our own.  Long texts take less time by lz4; a setting that is not the default stays.
+OF_PROGRAMS = SETTINGS | {"client_min_messages": "error", "default_toast_compression": "lz4"}
+CHANGE = """SELECT s.name, pg_catalog.current_setting(s.name), pg_catalog.set_config(s.name, s.value, {})
+    FROM ROWS FROM (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[])) s(name, value)
+    WHERE CASE s.name
+        WHEN 'plan_cache_mode'::pg_catalog.text THEN pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS NULL
+        WHEN 'default_toast_compression'::pg_catalog.text THEN EXISTS (SELECT FROM pg_catalog.pg_settings p
+            WHERE p.name OPERATOR(pg_catalog.=) s.name AND p.source OPERATOR(pg_catalog.=) 'default'
+            AND 'lz4' OPERATOR(pg_catalog.=) ANY (p.enumvals))
+        ELSE true END"""
+COLUMNS = """SELECT r.name, a.attname::text, format_type(a.atttypid, NULL), pg_get_expr(d.adbin, d.adrelid),
+        coalesce(a.attnum = ANY (i.indkey), false)
+    FROM unnest(%s::text[]) r(name)
+    JOIN pg_attribute a ON a.attrelid = to_regclass(format('%%I.%%I', %s::text, r.name))
+    LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+    LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"""
+
+
+class Column(NamedTuple):
+    type: str
+    default: str | None
+    is_key: bool  # of the primary key
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +58,7 @@ def words_of(error: psycopg.Error) -> str:
     return " ".join(part for part in (diagnostic.message_primary, detail, diagnostic.message_hint) if part)
 
 
-def connect(options: argparse.Namespace) -> psycopg.Connection[Any]:
+def connect(options: argparse.Namespace) -> Connection:
     """To a database that has the extension, in this program's version."""
     name = options.dbname or None
     is_string = name is not None and ("=" in name or re.match(r"postgres(ql)?://", name))
@@ -37,12 +66,35 @@ def connect(options: argparse.Namespace) -> psycopg.Connection[Any]:
     given |= {"client_encoding": "UTF8", "fallback_application_name": f"stepadv {options.command}"}
     given |= {} if is_string else {"dbname": name}
     connection = psycopg.connect(name or "" if is_string else "", autocommit=True, **given)
-    change(connection, OF_PROGRAMS.items(), False)
+    change(connection, OF_PROGRAMS)
     check_version(connection)
     return connection
 
 
-def value(connection: psycopg.Connection[Any], query: str, *arguments: Any) -> Any:
+def change(connection: Connection, settings: dict[str, str], is_local: bool = False) -> dict[str, str]:
+    """Until the end of the session or of the transaction (is_local); what was set before."""
+    rows = connection.execute(CHANGE.format(is_local), (list(settings), list(settings.values())))
+    return {name: before for name, before, _ in rows}
+
+
+@contextmanager
+def our_settings(connection: Connection) -> Iterator[None]:
+    """A transaction, or a part of one, after which settings are what they were."""
+    with connection.transaction():
+        before = change(connection, SETTINGS, is_local=True)
+        yield
+        change(connection, before, is_local=True)
+
+
+def columns_of(connection: Connection, schema: str, *relations: str) -> list[dict[str, Column]]:
+    """Of each relation; none, if it does not exist."""
+    found: dict[str, dict[str, Column]] = {name: {} for name in relations}
+    for relation, column, *about in connection.execute(COLUMNS, (list(relations), schema)):
+        found[relation][column] = Column(*about)
+    return list(found.values())
+
+
+def value(connection: Connection, query: str, *arguments: Any) -> Any:
     """The first column of the first row."""
     row = connection.execute(query, arguments or None).fetchone()
     return None if row is None else row[0]
@@ -52,7 +104,7 @@ def number_of(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def check_version(connection: psycopg.Connection[Any]) -> None:
+def check_version(connection: Connection) -> None:
     version = value(connection, "SELECT extversion FROM pg_extension WHERE extname = 'stepadv'")
     name = value(connection, "SELECT current_database()")
     if version is None:

@@ -8,34 +8,18 @@ rollouts: a dict per rollout, of columns of <schema>.rollouts; steps: for each o
 of <schema>.steps, in the order of its steps.  A group's rollouts that are there already count for its advantages.
 """
 
-from __future__ import annotations
-
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import Any
 
 from stepadv import binary
-from stepadv.settings import SETTINGS, change
-from stepadv.text import nearest, quoted
+from stepadv.database import Connection, columns_of, our_settings
+from stepadv.text import quoted
 
-if TYPE_CHECKING:
-    import psycopg
-
-    Connection = psycopg.Connection[Any]
-
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
-Column = tuple[str, str, bool]  # type, default, whether it is of the primary key
-_COLUMNS = """
-SELECT r.name, a.attname, format_type(a.atttypid, NULL), coalesce(pg_get_expr(d.adbin, d.adrelid), ''),
-    coalesce(a.attnum = ANY (i.indkey), false)
-FROM unnest(%s::text[]) r(name) JOIN pg_attribute a ON a.attrelid = to_regclass(r.name)
-LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
-LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"""
+Rows = Sequence[Mapping[str, Any]]
+Arrays = list["array[float]"]  # by rollouts
 
 
 @dataclass(frozen=True)
@@ -48,63 +32,38 @@ class Batch:
     lengths: list[int]
 
 
-@contextmanager
-def _our_settings(connection: Connection) -> Iterator[None]:
-    """A transaction, or a part of one, after which settings are what they were."""
-    with connection.transaction():
-        before = change(connection, SETTINGS.items(), True)
-        yield
-        change(connection, before, True)
-
-
-def _found(connection: Connection, schema: str, *relations: str) -> list[dict[str, Column]]:
-    names = [quoted(schema, relation) for relation in relations]
-    found: dict[str, dict[str, Column]] = {name: {} for name in names}
-    for relation, column, *known in connection.execute(_COLUMNS, (names,)):
-        found[relation][column] = (known[0], known[1], known[2])
-    return list(found.values())
-
-
-def _copy(connection: Connection, schema: str, table: str, rows: list[Row], known: dict[str, Column]) -> None:
-    names = list(dict.fromkeys(chain.from_iterable(rows)))
-    for name in (name for name in names if name not in known):
-        hint = f'; perhaps you meant "{near}"' if (near := nearest(name, known)) else ""
-        raise ValueError(f'{schema}.{table} has no column "{name}"{hint}')
-    binary.copy(connection, schema, table, rows, {name: known[name][0] for name in names})
-
-
 def insert(connection: Connection, rollouts: Rows, steps: Sequence[Rows], schema: str = "rl") -> Batch:
     """Inserts rollouts with all their steps, or nothing; commits, unless the connection is within a transaction."""
     if len(rollouts) != len(steps):
         raise ValueError(f"{len(rollouts)} rollouts, but steps of {len(steps)}")
-    made: dict[str, list[Row]] = {"rollouts": [], "steps": []}
-    with _our_settings(connection):
-        types = dict(zip(made, _found(connection, schema, *made), strict=True))
+    made: dict[str, list[dict[str, Any]]] = {"rollouts": [], "steps": []}
+    with our_settings(connection):
+        types = dict(zip(made, columns_of(connection, schema, *made), strict=True))
         for table in (table for table in made if not types[table]):
             raise ValueError(f"there is no table {schema}.{table}: SELECT stepadv.create_tables('{schema}')")
-        keys = tuple(name for name, (_, _, key) in types["rollouts"].items() if key and name != "rollout_id")
+        keys = tuple(name for name, c in types["rollouts"].items() if c.is_key and name != "rollout_id")
         for i, rollout in enumerate(rollouts):
             key = {name: rollout.get(name) for name in (*keys, "rollout_id")}
             for name in (name for name in key if key[name] is None):
-                if types["rollouts"][name][1] != "''::text":
+                if types["rollouts"][name].default != "''::text":
                     raise ValueError(f"rollout {i} has no {name}")
                 key[name] = ""
             made["rollouts"].append({**rollout, **key})
             made["steps"] += ({"step_no": n, **step, **key} for n, step in enumerate(steps[i]))
         for table in (table for table, rows in made.items() if rows):
-            _copy(connection, schema, table, made[table], types[table])
+            binary.copy(connection, schema, table, made[table], types[table])
     ids = [tuple(row[name] for name in (*keys, "rollout_id")) for row in made["rollouts"]]
     return Batch(schema, keys, ids, list(map(len, steps)))
 
 
-def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("rtmc",)) -> dict[str, list[array]]:
+def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("rtmc",)) -> dict[str, Arrays]:
     """By method, of each rollout of the batch an array with a number for each of its steps; NaN: it is not judged."""
-    with _our_settings(connection):
+    with our_settings(connection):
         # Of those that stand beside each other the groups are folded once.
-        beside = _found(connection, batch.schema, "steps_compare")[0] if len(methods) > 1 else {}
+        beside = columns_of(connection, batch.schema, "steps_compare")[0] if len(methods) > 1 else {}
         together = {method: method for method in methods if method in beside}
         for method in (method for method in methods if method not in together):
-            if not _found(connection, batch.schema, f"steps_{method}")[0]:
+            if not columns_of(connection, batch.schema, f"steps_{method}")[0]:
                 hint = f"SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')"
                 raise ValueError(f"there is no view {batch.schema}.steps_{method}: {hint}")
         found = _of_view(connection, batch, "steps_compare", together) if together else {}
@@ -114,27 +73,27 @@ def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("
         return {method: found[method] for method in methods}
 
 
-def _of_view(connection: Connection, batch: Batch, view: str, columns: dict[str, str]) -> dict[str, list[array]]:
+def _of_view(connection: Connection, batch: Batch, view: str, columns: dict[str, str]) -> dict[str, Arrays]:
     """By method, of each rollout what is in the method's column.  A row per rollout, with numbers as bytes, takes a
     tenth of the time of a row per step."""
     names = ", ".join(f"x.{quoted(name)}" for name in (*batch.keys, "rollout_id"))
-    sent = ", ".join(f"string_agg(float8send(coalesce(x.{quoted(c)}, 'NaN')), '')" for c in columns.values())
+    sent_as = ", ".join(f"string_agg(float8send(coalesce(x.{quoted(c)}, 'NaN')), '')" for c in columns.values())
     # Each condition goes to the index; of the combinations of several values some may be of no rollout of the batch.
     keys = [sorted({rollout[k] for rollout in batch.rollouts}) for k in range(len(batch.keys))]
     values = [key[0] if len(key) == 1 else key for key in keys]
     equal = ["= \0" if len(key) == 1 else "= ANY (\0)" for key in keys]
     where = " AND ".join(f"x.{quoted(name)} {one}" for name, one in zip(batch.keys, equal, strict=True))
-    query = f"""SELECT {names}, string_agg(int4send(x.step_no), ''), {sent} FROM {quoted(batch.schema, view)} x
+    query = f"""SELECT {names}, string_agg(int4send(x.step_no), ''), {sent_as} FROM {quoted(batch.schema, view)} x
         WHERE {where} AND x.step_no IS NOT NULL GROUP BY {names}""".replace("%", "%%").replace("\0", "%s")
     place = {rollout: i for i, rollout in enumerate(batch.rollouts)}
-    found: dict[str, list[array]] = {method: [array("d") for _ in place] for method in columns}
+    found: dict[str, Arrays] = {method: [array("d") for _ in place] for method in columns}
     with connection.cursor(binary=True) as cursor:
         for row in cursor.execute(query, values):
             rollout, step_no = row[: len(values) + 1], binary.numbers("i", row[len(values) + 1])
             order = sorted(range(len(step_no)), key=step_no.__getitem__)
             in_order = order == list(range(len(order)))
-            for method, of_method in zip(columns, row[len(values) + 2 :], strict=True):
-                numbers = binary.numbers("d", of_method)
+            for method, sent in zip(columns, row[len(values) + 2 :], strict=True):
+                numbers = binary.numbers("d", sent)
                 if not in_order:
                     numbers = array("d", map(numbers.__getitem__, order))
                 if rollout in place:

@@ -161,4 +161,4 @@ def find(connection: psycopg.Connection[Any], name: str) -> int:
     connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
     if oid is None or oid[0] is None:
         raise Failed(f'relation "{name}" does not exist')
-    return oid[0]
+    return int(oid[0])

@@ -13,6 +13,7 @@ import psycopg
 from psycopg import sql
 
 from stepadv import database
+from stepadv.database import Connection, columns_of
 from stepadv.importing.files import CannotRead, File, documents_of, list_files, spooled_stdin
 from stepadv.importing.formats import FORMATS, explain
 from stepadv.importing.load import Loader, Reader, Result, load_at_once
@@ -20,7 +21,7 @@ from stepadv.importing.runs import LOOKED_FOR, Runs
 from stepadv.importing.tally import Tally, warn
 from stepadv.importing.values import words
 from stepadv.importing.verdicts import Outcomes
-from stepadv.importing.writer import THERE, Tables
+from stepadv.importing.writer import Tables
 from stepadv.text import Failed, complain, count, nearest, safe, shorten
 
 HELP = "load runs, files and directories"
@@ -103,17 +104,21 @@ def look_over(file: File, options: argparse.Namespace) -> bool:
 # ----------
 
 
-def make_tables(connection: psycopg.Connection, schema: str) -> None:
+def make_tables(connection: Connection, schema: str) -> None:
     """Of several imports at once, the first makes them."""
-    if not database.value(connection, THERE, schema):
+
+    def are_there() -> bool:
+        return bool(columns_of(connection, schema, "steps")[0])
+
+    if not are_there():
         lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
         with connection.transaction():
             connection.execute(lock, (f"stepadv tables in {schema}",))
-            if not database.value(connection, THERE, schema):
+            if not are_there():
                 connection.execute("SELECT count(*) FROM stepadv.create_tables(%s::text)", (schema,))
 
 
-def analyze(connection: psycopg.Connection, schema: str, steps_added: int) -> None:
+def analyze(connection: Connection, schema: str, steps_added: int) -> None:
     """For good plans, if a tenth of the table or more is new: columns that rollouts and steps are found and compared
     by.  Long texts and the rest are left to autovacuum."""
     query = "SELECT c.reltuples FROM pg_class c WHERE c.oid = to_regclass(format('%%I.steps', %s::text))"
@@ -159,7 +164,7 @@ class Import:
                 self.load(files)
         return self.summary()
 
-    def make_loader(self, connection: psycopg.Connection | None = None) -> Loader:
+    def make_loader(self, connection: Connection | None = None) -> Loader:
         return Loader(Tables(connection or database.connect(self.options), self.options), self.runs.amend)
 
     def load(self, files: list[File]) -> None:

@@ -239,8 +239,9 @@ def calls_of(message: dict[str, Json]) -> list[Json]:
     """LangChain has them in additional_kwargs, too."""
     extra = fields(message.get("additional_kwargs"))
     for record in (message, extra):
-        if isinstance(record.get("tool_calls"), list) and (record["tool_calls"] or record is extra):
-            return record["tool_calls"]
+        calls = record.get("tool_calls")
+        if isinstance(calls, list) and (calls or record is extra):
+            return calls
         if isinstance(record.get("function_call"), dict) and "tool_calls" not in record:
             return [record["function_call"]]
     return []

@@ -3,6 +3,7 @@
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from stepadv.importing.format import Bad, Rollout
@@ -24,11 +25,11 @@ def wrong(name: str, wanted: str, value: Json) -> Bad:
 
 
 def text(value: Json, name: str = "") -> str:
-    value = value if isinstance(value, str) else to_json(value)
+    found = value if isinstance(value, str) else to_json(value)
     for sign, escaped in ESCAPES:
-        if sign in value:
-            value = value.replace(sign, escaped)
-    return value
+        if sign in found:
+            found = found.replace(sign, escaped)
+    return found
 
 
 def jsonb(value: Json, name: str) -> str:
@@ -88,9 +89,10 @@ truth, string = typed(bool, "boolean", letter), typed(str, "string", text)
 
 
 def channel(value: Json, name: str) -> str:
-    if string(value, name) not in ("train", "validation"):
+    found = string(value, name)
+    if found not in ("train", "validation"):
         raise Bad(f"{name} must be train or validation, not {shorten(value, 60)}")
-    return value
+    return found
 
 
 def time(value: Json, name: str) -> str:
@@ -122,7 +124,7 @@ def is_id(v: float) -> bool:
 # What a real does not hold is 0 to it.
 ids = array("whole numbers", {int, float}, is_id, lambda v: repr(int(v)))
 mask = array("booleans", {bool}, lambda v: True, letter)
-logprobs = array("numbers", {int, float}, lambda v: abs(v) < 3e38, lambda v: repr(v) if abs(v) > 1e-37 else "0")
+logprobs = array("numbers", {int, float}, lambda v: bool(abs(v) < 3e38), lambda v: repr(v) if abs(v) > 1e-37 else "0")
 
 # ----------
 # The columns of the tables, and how a value is encoded for them
@@ -281,7 +283,7 @@ def number_steps(steps: list[dict[str, Json]]) -> None:
             raise Bad(str(bad), i) from None
     if len({step["step_no"] for step in steps}) < len(steps):
         raise Bad("two steps have one step_no")
-    steps.sort(key=lambda step: step["step_no"])
+    steps.sort(key=itemgetter("step_no"))
 
 
 def check_lengths(step: dict[str, Json]) -> None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -31,7 +31,7 @@ def _constant(name: str) -> Any:
 
 _decoder = json.JSONDecoder(parse_constant=_constant)
 _sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-_quote = json.encoder.encode_basestring  # type: ignore[attr-defined]
+_quote: Callable[[str], str] = json.encoder.encode_basestring  # type: ignore[attr-defined]
 # What JSONEncoder.encode makes anew for every value, which takes longer than most values.
 _make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
 _encode = _make(None, None, _quote, None, ": ", ", ", False, False, False)

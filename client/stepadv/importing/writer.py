@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import sql
 
-from stepadv.database import value
+from stepadv.database import columns_of, value
 from stepadv.importing.format import Bad, Rollout
 from stepadv.importing.rows import OF_GROUP, OF_ROLLOUT, RARE, STEP_COLUMNS, Row, Shape
 from stepadv.importing.tally import Tally
@@ -19,14 +19,6 @@ from stepadv.text import Failed
 
 CHUNK = 4 << 20  # bytes that are written at once
 MOST_ROWS = 5000
-SHAPE = """SELECT a.attname::text, k.i, pg_get_expr(d.adbin, d.adrelid)
-    FROM pg_attribute a
-    LEFT JOIN pg_index x ON x.indrelid = a.attrelid AND x.indisprimary
-    LEFT JOIN LATERAL unnest(x.indkey::smallint[]) WITH ORDINALITY k(number, i) ON k.number = a.attnum
-    LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-    WHERE a.attrelid = to_regclass(format('%%I.rollouts', %s::text)) AND a.attnum > 0 AND NOT a.attisdropped
-    ORDER BY a.attnum"""
-THERE = "SELECT to_regclass(format('%%I.steps', %s::text)) IS NOT NULL"
 CREATE = "CREATE TEMP TABLE IF NOT EXISTS {} ON COMMIT DELETE ROWS AS SELECT {} FROM {} WHERE false"
 # Temporary tables are read by themselves: Citus joins them with nothing else.
 KNOWN = """WITH t AS MATERIALIZED (SELECT * FROM {t})
@@ -82,10 +74,9 @@ class Tables:
 
     def find_shape(self) -> Shape:
         schema = self.options.schema
-        rows = self.connection.execute(SHAPE, (schema,)).fetchall()
-        there = [name for name, _, _ in rows]
-        keys = {name: default for name, place, default in rows if place is not None and name != "rollout_id"}
-        if not keys or not value(self.connection, THERE, schema):
+        there, steps = columns_of(self.connection, schema, "rollouts", "steps")
+        keys = {name: column.default for name, column in there.items() if column.is_key and name != "rollout_id"}
+        if not keys or not steps:
             hint = "SELECT stepadv.create_tables(…) creates them"
             raise Failed(f'schema "{schema}" has no tables rollouts and steps: {hint}')
         defaults = [getattr(self.options, name, None) for name in keys]

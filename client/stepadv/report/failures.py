@@ -44,7 +44,8 @@ def _last_call(steps: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
 def _came_of(steps: list[dict[str, Any]], step: dict[str, Any]) -> str | None:
     """The result of a step, which many scaffolds keep as what the next step saw."""
     i = steps.index(step) + 1
-    return step["x"] or (steps[i]["o"] if i < len(steps) else None)
+    found: str | None = step["x"] or (steps[i]["o"] if i < len(steps) else None)
+    return found
 
 
 def _ending(steps: list[dict[str, Any]], truncated: bool, shared: Counter[int]) -> tuple[str, dict[str, Any]]:

@@ -27,7 +27,7 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
 def sign_test(wins: int, losses: int) -> float:
     """The two-sided exact p of so many wins and losses."""
     n, least = wins + losses, min(wins, losses)
-    return min(1.0, 2 * sum(math.comb(n, k) for k in range(least + 1)) / 2**n) if n else 1.0
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(least + 1)) / (1 << n)) if n else 1.0
 
 
 def versions(groups: list[Group]) -> list[dict[str, Any]]:
@@ -146,7 +146,7 @@ def headline(groups: list[Group], between: dict[str, Any] | None, problems: list
         shares = ((g.numbers.get("shared_step_share") or 0) * (g.numbers.get("n_steps") or 0) for g in groups)
         shared = sum(shares) / n_steps
         said.append(f"{_percent(shared)} of {n_steps:,} steps share a state with another try: " + _enough(shared))
-    worst = max((t for t in tools if t["known"] >= 20), key=lambda t: t["errors"] / t["known"], default=None)
+    worst = max((t for t in tools if t["known"] >= 20), key=lambda t: float(t["errors"] / t["known"]), default=None)
     if worst and worst["errors"] / worst["known"] > 0.1:
         share = _percent(worst["errors"] / worst["known"])
         said.append(f"{worst['name']} fails in {share} of {worst['known']:,} calls whose result is known.")
