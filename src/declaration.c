@@ -9,7 +9,10 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
@@ -73,12 +76,12 @@ refuse_declaration(Oid function, const char *lacks, const char *name, Oid type)
 			 errdetail("It has no %s \"%s\" of type %s.", lacks, name, format_type_be(type))));
 }
 
-/* By what is expected: its number among what is declared from `first` on. */
+/* By what is expected: its number among what is declared from `first` on; in `context`. */
 static int16 *
-match(FmgrInfo *function, bool columns, int first, const Expected *expected, int n)
+find_places(MemoryContext context, Oid function, bool columns, int first, const Expected *expected, int n)
 {
-	Declared	declared = read_declared(function->fn_oid, columns);
-	int16	   *places = MemoryContextAlloc(function->fn_mcxt, Max(n, 1) * sizeof(int16));
+	Declared	declared = read_declared(function, columns);
+	int16	   *places = MemoryContextAlloc(context, Max(n, 1) * sizeof(int16));
 
 	for (int e = 0; e < n; e++)
 	{
@@ -88,15 +91,105 @@ match(FmgrInfo *function, bool columns, int first, const Expected *expected, int
 		while (place < declared.n && strcmp(declared.names[place], expected[e].name) != 0)
 			place++;
 		if (place == declared.n || declared.types[place] != type)
-			refuse_declaration(function->fn_oid, columns ? "result column" : "parameter", expected[e].name, type);
+			refuse_declaration(function, columns ? "result column" : "parameter", expected[e].name, type);
 		places[e] = place;
 	}
 	/* Names differ, so what is left over is known to C by none. */
 	if (declared.n != first + n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
-				 errmsg("function %s is not declared as its C code expects", format_procedure(function->fn_oid)),
+				 errmsg("function %s is not declared as its C code expects", format_procedure(function)),
 				 errdetail("It has %d %s, not %d.", declared.n, columns ? "result columns" : "parameters", first + n)));
+	return places;
+}
+
+/* ----------
+ * What a session found, until any function is declared anew
+ *
+ * A query over one group would look for longer than it computes.
+ * ----------
+ */
+
+typedef enum Sought
+{
+	ARGUMENTS,
+	COLUMNS,
+	GROUP_ARGUMENT
+} Sought;
+
+typedef struct Found
+{
+	struct
+	{
+		Oid			function;
+		Sought		sought;
+	}			key;
+	int			n;
+	int16	   *places;
+} Found;
+
+static HTAB *all_found = NULL;
+static MemoryContext found_context = NULL;
+static uint64 n_declared = 0;	/* how often functions were declared anew */
+static uint64 found_at = 0;		/* as of which of these */
+
+static void
+forget_found(Datum argument, int cache, uint32 hash)
+{
+	n_declared++;
+}
+
+static void
+begin_found(void)
+{
+	HASHCTL		control = {.keysize = sizeof(((Found *) NULL)->key), .entrysize = sizeof(Found)};
+
+	if (found_context == NULL)
+	{
+		found_context = AllocSetContextCreate(CacheMemoryContext, "stepadv declarations", ALLOCSET_SMALL_SIZES);
+		CacheRegisterSyscacheCallback(PROCOID, forget_found, (Datum) 0);
+	}
+	all_found = NULL;
+	MemoryContextReset(found_context);
+	control.hcxt = found_context;
+	all_found = hash_create("stepadv declarations", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	found_at = n_declared;
+}
+
+static const Found *
+find_found(Oid function, Sought sought)
+{
+	Found		wanted = {.key = {function, sought}};
+
+	if (all_found == NULL || found_at != n_declared)
+		begin_found();
+	return hash_search(all_found, &wanted.key, HASH_FIND, NULL);
+}
+
+/* Unless it may be another by now. */
+static void
+remember_found(const Found *found)
+{
+	if (found_at == n_declared)
+		*(Found *) hash_search(all_found, &found->key, HASH_ENTER, NULL) = *found;
+}
+
+static int16 *
+match(FmgrInfo *function, bool columns, int first, const Expected *expected, int n)
+{
+	Sought		sought = columns ? COLUMNS : ARGUMENTS;
+	const Found *known = find_found(function->fn_oid, sought);
+	Found		found = {.key = {function->fn_oid, sought}, .n = n};
+	int16	   *places = MemoryContextAlloc(function->fn_mcxt, Max(n, 1) * sizeof(int16));
+
+	if (known != NULL && known->n == n)
+	{
+		memcpy(places, known->places, n * sizeof(int16));
+		return places;
+	}
+	found.places = find_places(found_context, function->fn_oid, columns, first, expected, n);
+	memcpy(places, found.places, n * sizeof(int16));
+	remember_found(&found);
 	return places;
 }
 
@@ -115,11 +208,17 @@ match_columns(FmgrInfo *function, const Expected *expected, int n)
 void
 require_group_argument(FmgrInfo *function)
 {
-	Declared	declared = read_declared(function->fn_oid, false);
-	HeapTuple	type = declared.n > 0 ? SearchSysCache1(TYPEOID, ObjectIdGetDatum(declared.types[0])) : NULL;
-	bool		is_group = HeapTupleIsValid(type) &&
-		strcmp(NameStr(((Form_pg_type) GETSTRUCT(type))->typname), "rollout_group") == 0;
+	Found		found = {.key = {function->fn_oid, GROUP_ARGUMENT}};
+	Declared	declared;
+	HeapTuple	type;
+	bool		is_group;
 
+	if (find_found(function->fn_oid, GROUP_ARGUMENT) != NULL)
+		return;
+	declared = read_declared(function->fn_oid, false);
+	type = declared.n > 0 ? SearchSysCache1(TYPEOID, ObjectIdGetDatum(declared.types[0])) : NULL;
+	is_group = HeapTupleIsValid(type) &&
+		strcmp(NameStr(((Form_pg_type) GETSTRUCT(type))->typname), "rollout_group") == 0;
 	if (HeapTupleIsValid(type))
 		ReleaseSysCache(type);
 	if (!is_group)
@@ -127,4 +226,5 @@ require_group_argument(FmgrInfo *function)
 				(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
 				 errmsg("function %s is not declared as its C code expects", format_procedure(function->fn_oid)),
 				 errdetail("Its first parameter is not of type rollout_group.")));
+	remember_found(&found);
 }

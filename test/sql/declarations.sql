@@ -114,6 +114,17 @@ ORDER BY i;
 SELECT dec_refuse('rollouts bytea, gamma float8 DEFAULT 1, to_go boolean DEFAULT true',
 				  'step_id bigint, rollout_id bigint, step_no integer, return float8, advantage float8', '''\x00''');
 
+-- What was found of a function is found again when it has become another.
+CREATE FUNCTION dec_again(rollouts stepadv.rollout_group, gamma float8 DEFAULT 1, to_go boolean DEFAULT true)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, advantage float8)
+LANGUAGE c IMMUTABLE STRICT AS '$libdir/stepadv', 'stepadv_reinforce';
+SELECT count(*) FROM dec_group g, dec_again(g.rollouts) a;
+CREATE OR REPLACE FUNCTION dec_again(rollouts stepadv.rollout_group, gamma float8 DEFAULT 1, to_go boolean DEFAULT true)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, advantage float8)
+LANGUAGE c IMMUTABLE STRICT AS '$libdir/stepadv', 'stepadv_rtmc';
+SELECT count(*) FROM dec_group g, dec_again(g.rollouts) a;
+DROP FUNCTION dec_again;
+
 DROP SCHEMA dec_turned CASCADE;
 DROP FUNCTION dec_refuse, dec_outcome, dec_turn;
 DROP VIEW dec_functions;
