@@ -96,17 +96,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.own_maintained(regclass, text, boolean) IS
 'the attachments over a source whose groups are kept, of roles whose rights the current user has; error if none';
 
--- The tables whose changes change what is kept.
-CREATE FUNCTION stepadv_internal.tables_below(a stepadv_internal.attached) RETURNS SETOF regclass
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT DISTINCT w.relation
-	FROM stepadv_internal.watched_tables(array_remove(ARRAY[(a).fresh, (a).fresh_digests], NULL), (a).n_group_columns) w
-$$;
-COMMENT ON FUNCTION stepadv_internal.tables_below(stepadv_internal.attached) IS
-'the tables that what is kept is computed of, with their partitions, children and parents';
-
 -- A row trigger on a partition has no dependency of its own, but its parent's.
 CREATE FUNCTION stepadv_internal.kept_triggers(attachment regclass)
 RETURNS TABLE (relation regclass, trigger oid, event text, fires "char")

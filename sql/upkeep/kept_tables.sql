@@ -15,6 +15,9 @@ DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	condition CONSTANT text := (SELECT string_agg(format('%L::regclass IS NOT NULL', k), ' AND ')
 		FROM unnest(ARRAY[(a).attachment, (a).folded, (a).changed]) k WHERE k IS NOT NULL);
+	-- Whose changes change what is kept.
+	tables CONSTANT regclass[] := ARRAY(SELECT DISTINCT w.relation
+		FROM stepadv_internal.watched_tables(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns) w);
 	item text;
 BEGIN
 	PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).fresh, (a).fresh_digests], true);
@@ -22,7 +25,7 @@ BEGIN
 		SELECT format('CREATE TRIGGER %I AFTER %s ON %s %s WHEN (%s) EXECUTE FUNCTION stepadv_internal.%s()',
 			(a).prefix || '_maintain_' || e.event, e.events, stepadv_internal.relation_name(w.relation), e.rows,
 			condition, e.function)
-		FROM stepadv_internal.tables_below(a) w(relation) JOIN pg_class c ON c.oid = w.relation
+		FROM unnest(tables) w(relation) JOIN pg_class c ON c.oid = w.relation
 		CROSS JOIN (VALUES
 			('delete', 'DELETE', 'REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT', 'keep_groups'),
 			('insert', 'INSERT', 'REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT', 'keep_groups'),
@@ -40,7 +43,7 @@ BEGIN
 	END LOOP;
 	PERFORM stepadv_internal.enable_trigger(t.trigger, CASE t.event WHEN 'applied' THEN 'R' ELSE 'A' END::"char")
 	FROM stepadv_internal.kept_triggers(attachment) t
-	WHERE t.fires = 'O' AND t.relation IN (SELECT stepadv_internal.tables_below(a));
+	WHERE t.fires = 'O' AND t.relation = ANY (tables);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_triggers(regclass) IS
@@ -250,7 +253,8 @@ BEGIN
 			seen_until,as_of,folded_from}'::text[], '%1$I = NULL'::text, ', '::text));
 		PERFORM stepadv_internal.make_views((a).attachment, NULL::text[]);
 	END IF;
-	PERFORM stepadv_internal.drop_triggers(attachment, ARRAY(SELECT stepadv_internal.tables_below(a)));
+	PERFORM stepadv_internal.drop_triggers(attachment, ARRAY(SELECT DISTINCT w.relation FROM
+		stepadv_internal.watched_tables(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns) w));
 	FOR item IN
 		SELECT format('DROP %s %s%s', k.kind, string_agg(stepadv_internal.relation_name(k.relation), ', '),
 			CASE WHEN cascade THEN ' CASCADE' END)

@@ -14,12 +14,20 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "access/table.h"
+#include "access/xlog.h"
 #include "catalog/dependency.h"
+#include "catalog/indexing.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_rewrite.h"
+#include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -37,9 +45,12 @@
 #include "checked_arguments.h"
 #include "attach/view_query.h"
 #include "compat.h"
+#include "hash.h"
 #include "rows.h"
+#include "upkeep/watched.h"
 
 PG_FUNCTION_INFO_V1(stepadv_read_below);
+PG_FUNCTION_INFO_V1(stepadv_mark_below);
 
 /* What was given. */
 typedef struct Seen
@@ -51,7 +62,7 @@ typedef struct Seen
 
 typedef struct Walk
 {
-	Tuplestorestate *rows;
+	Tuplestorestate *rows;		/* NULL: what is seen is enough */
 	TupleDesc	desc;
 	List	   *seen;
 	Oid			place;			/* the view whose query this is, or calls this */
@@ -70,6 +81,8 @@ give(Walk *walk, const char *kind, Oid object, const char *name)
 	Datum		values[] = {CStringGetTextDatum(kind), ObjectIdGetDatum(object), (Datum) 0};
 	bool		nulls[] = {false, false, name == NULL};
 
+	if (walk->rows == NULL)
+		return;
 	if (name != NULL)
 		values[2] = CStringGetTextDatum(name);
 	tuplestore_putvalues(walk->rows, walk->desc, values, nulls);
@@ -432,23 +445,100 @@ walk_node(Node *node, void *context)
 	return expression_tree_walker(node, walk_node, context);
 }
 
-/* read_below(views regclass[]) */
-Datum
-stepadv_read_below(PG_FUNCTION_ARGS)
+static void
+walk_views(Walk *walk, FunctionCallInfo fcinfo)
 {
 	int			n;
 	const Oid  *views = list_argument(fcinfo, 0, "views", REGCLASSOID, &n);
-	Walk		walk = {.rows = begin_rows(fcinfo, 3), .desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc,
-		.own = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid)};
 
+	walk->own = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid);
 	for (int i = 0; i < n; i++)
 	{
 		char		kind = get_rel_relkind(views[i]);
 
 		if (kind == RELKIND_VIEW)
-			walk_view(&walk, views[i], NULL);
+			walk_view(walk, views[i], NULL);
 		else if (kind != '\0')
-			walk_table(&walk, views[i], NULL);
+			walk_table(walk, views[i], NULL);
 	}
+}
+
+/* read_below(views regclass[]) */
+Datum
+stepadv_read_below(PG_FUNCTION_ARGS)
+{
+	Walk		walk = {.rows = begin_rows(fcinfo, 3), .desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc};
+
+	walk_views(&walk, fcinfo);
 	return (Datum) 0;
+}
+
+/* ----------
+ * Whether all of it is what it was
+ *
+ * Whatever is replaced, attached, detached, enabled or renamed has another row in the
+ * catalog, or the same in another place.
+ * ----------
+ */
+
+/* Which rows describe what is seen: of a table, each of its family. */
+static const struct
+{
+	const char *kind;
+	Oid			catalog;
+	Oid			index;
+	AttrNumber	column;
+}			descriptions[] = {
+	{"view", RewriteRelationId, RewriteRelRulenameIndexId, Anum_pg_rewrite_ev_class},
+	{"function", ProcedureRelationId, ProcedureOidIndexId, Anum_pg_proc_oid},
+	{"function", AggregateRelationId, AggregateFnoidIndexId, Anum_pg_aggregate_aggfnoid},
+	{"enum", EnumRelationId, EnumTypIdLabelIndexId, Anum_pg_enum_enumtypid},
+	{"table", InheritsRelationId, InheritsRelidSeqnoIndexId, Anum_pg_inherits_inhrelid},
+	{"table", TriggerRelationId, TriggerRelidNameIndexId, Anum_pg_trigger_tgrelid},
+};
+
+/* Who wrote the rows of an object, and where they are. */
+static int64
+mark_rows(int64 mark, int description, Oid object)
+{
+	Relation	catalog = table_open(descriptions[description].catalog, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	row;
+
+	mark = hash_int64_onto(object, mark);
+	ScanKeyInit(&key, descriptions[description].column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(object));
+	scan = systable_beginscan(catalog, descriptions[description].index, true, NULL, 1, &key);
+	while (HeapTupleIsValid(row = systable_getnext(scan)))
+	{
+		mark = hash_int64_onto(HeapTupleHeaderGetRawXmin(row->t_data), mark);
+		mark = hash_int64_onto((int64) ItemPointerGetBlockNumber(&row->t_self) << 16 | ItemPointerGetOffsetNumber(&row->t_self), mark);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return mark;
+}
+
+/* mark_below(views regclass[]): the same as long as all that read_below gives of them is what it was. */
+Datum
+stepadv_mark_below(PG_FUNCTION_ARGS)
+{
+	Walk		walk = {0};
+	int64		mark = hash_int64_onto(MyDatabaseId, GetSystemIdentifier());
+	ListCell   *cell;
+
+	walk_views(&walk, fcinfo);
+	foreach(cell, walk.seen)
+	{
+		const Seen *seen = lfirst(cell);
+		bool		is_table = strcmp(seen->kind, "table") == 0;
+		List	   *objects = is_table ? table_family(seen->object) : list_make1_oid(seen->object);
+		ListCell   *object;
+
+		for (int i = 0; i < lengthof(descriptions); i++)
+			if (strcmp(descriptions[i].kind, seen->kind) == 0)
+				foreach(object, objects)
+					mark = mark_rows(mark, i, lfirst_oid(object));
+	}
+	PG_RETURN_INT64(mark);
 }

@@ -86,8 +86,8 @@ watched_member(const TableRead *read, int n_keys, Oid relation)
 	return watched;
 }
 
-static List *
-family(Oid base)
+List *
+table_family(Oid base)
 {
 	return append_ancestors(find_all_inheritors(base, NoLock, NULL), base);
 }
@@ -103,7 +103,7 @@ watched_tables(List *views, int n_keys)
 	{
 		const TableRead *read = lfirst(table);
 
-		foreach(member, family(read->relation))
+		foreach(member, table_family(read->relation))
 			watched = lappend(watched, watched_member(read, n_keys, lfirst_oid(member)));
 	}
 	return watched;
@@ -120,7 +120,7 @@ watched_table(List *views, int n_keys, Oid relation)
 		const TableRead *read = lfirst(table);
 		WatchedTable *watched;
 
-		if (!list_member_oid(family(read->relation), relation))
+		if (!list_member_oid(table_family(read->relation), relation))
 			continue;
 		watched = watched_member(read, n_keys, relation);
 		if (result == NULL)

@@ -23,6 +23,9 @@ typedef struct WatchedTable
 	bool		whole_row;		/* all of them */
 } WatchedTable;
 
+/* OIDs of a table, its partitions or children and its parents, without a lock. */
+extern List *table_family(Oid base);
+
 /* One for each table below the views and each of its family. */
 extern List *watched_tables(List *views, int n_keys);
 

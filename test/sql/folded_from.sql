@@ -24,11 +24,12 @@ SELECT count(*) FROM stepadv_internal.read_below('{over_it}') b WHERE b.name IS 
 -- Noted; then changed, undone after each.
 CREATE TABLE noted AS SELECT stepadv_internal.folded_from('{over_it}', NULL) AS j;
 CREATE FUNCTION names(j jsonb) RETURNS text[] LANGUAGE sql AS 'SELECT array_agg(DISTINCT e ->> ''anywhere'') FROM jsonb_array_elements(j) e';
-CREATE FUNCTION after(change text) RETURNS TABLE (changed text, same_by_names boolean) LANGUAGE plpgsql AS $$
+CREATE FUNCTION after(change text) RETURNS TABLE (changed text, same_by_names boolean, same_mark boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE change;
 	SELECT string_agg(c.what, '; ' ORDER BY c.what) INTO changed FROM noted, stepadv_internal.changed_since('{over_it}', NULL, j) c;
 	SELECT names(j) = names(stepadv_internal.folded_from('{over_it}', NULL)) INTO same_by_names FROM noted;
+	SELECT j -> -1 = jsonb_build_object('mark', stepadv_internal.mark_below('{over_it}')) INTO same_mark FROM noted;
 	RAISE EXCEPTION 'undone';
 EXCEPTION WHEN raise_exception THEN
 	RETURN NEXT;
@@ -52,7 +53,7 @@ SELECT c.change, a.* FROM unnest(ARRAY[
 -- Noted elsewhere, or nonsense: unknown.
 SELECT n.noted, c.what AS changed
 FROM unnest(ARRAY[NULL, '7', '{"of": 7}', '[1, {"here": []}, {"here": null}]']::jsonb[]) n(noted), stepadv_internal.changed_since('{over_it}', NULL, n.noted) c;
-SELECT c.what AS noted_elsewhere FROM noted, LATERAL (SELECT jsonb_agg(e || '{"here": "1"}') FROM jsonb_array_elements(noted.j) e) n(j), stepadv_internal.changed_since('{over_it}', NULL, n.j) c;
+SELECT c.what AS noted_elsewhere FROM noted, LATERAL (SELECT jsonb_agg(e || '{"here": "1", "mark": 0}') FROM jsonb_array_elements(noted.j) e) n(j), stepadv_internal.changed_since('{over_it}', NULL, n.j) c;
 
 -- What is not seen: what functions read.
 CREATE FUNCTION looks_up(i bigint) RETURNS text LANGUAGE sql STABLE AS 'SELECT name FROM ff.names WHERE id = i';
@@ -172,7 +173,7 @@ TABLE age;
 SELECT stepadv.refresh('source');
 TABLE age;
 -- As after a restore: refresh compares by names, and folds nothing.
-UPDATE source_attachment SET folded_from = (SELECT jsonb_agg(e || '{"here": "1"}') FROM jsonb_array_elements(folded_from) e);
+UPDATE source_attachment SET folded_from = (SELECT jsonb_agg(e || '{"here": "1", "mark": 0}') FROM jsonb_array_elements(folded_from) e);
 \c -
 SET client_min_messages = warning;
 SET search_path = ff, public;
