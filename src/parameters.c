@@ -29,7 +29,7 @@ refuse_number(const Parameter *parameter, double number)
 			 errmsg("%s must be %s, not %g", parameter->name, range.data, number)));
 }
 
-int
+static int
 find_choice(const char *name, const char *const *choices, Span word)
 {
 	StringInfoData known;
@@ -54,7 +54,7 @@ choice_of_text(const char *name, const char *const *choices, Datum word)
 	return find_choice(name, choices, span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
 }
 
-void
+static void
 read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
 {
 	memset(value, 0, sizeof(*value));
@@ -127,7 +127,7 @@ match_parameters(FmgrInfo *function, int first, const Parameter *parameters, int
 	pfree(expected);
 }
 
-const int16 *
+static const int16 *
 find_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters, int n_parameters)
 {
 	Declaration *declaration = declaration_of(fcinfo->flinfo);

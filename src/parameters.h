@@ -65,18 +65,11 @@ typedef struct ParameterValue
 extern void read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 							int n_parameters, ParameterValue *values);
 
-/* Where they are, for who reads them otherwise: the number of each one's argument. */
-extern const int16 *find_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
-									int n_parameters);
-
-extern void read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value);
-
 /* Of a transition function, whose arguments have no names. */
 extern void read_parameters_in_order(const NullableDatum *args, const Parameter *parameters,
 									 int n_parameters, ParameterValue *values);
 
 /* The number of a word among choices ended by NULL; an error if it is none of them. */
-extern int	find_choice(const char *name, const char *const *choices, Span word);
 extern int	choice_of_text(const char *name, const char *const *choices, Datum word);
 
 #endif							/* STEPADV_PARAMETERS_H */

@@ -1,36 +1,5 @@
 -- Whether what methods say comes true, over an attachment: _credit_check.
 
-CREATE FUNCTION stepadv_internal.credit_options(a stepadv_internal.attached,
-	OUT shuffles integer, OUT max_rollouts integer, OUT max_groups integer, OUT seed integer)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'credit_check'::text);
-	number record;
-BEGIN
-	FOR number IN
-		SELECT d.name, d.least, d.most, coalesce((settings ->> d.name)::float8, d.otherwise) AS value
-		FROM (VALUES ('shuffles', 2, 1000, 12), ('max_rollouts', 1, 2147483647, 16),
-			('max_groups', 1, 2147483647, 200), ('seed', -2147483648, 2147483647, 1)) d(name, least, most, otherwise)
-	LOOP
-		IF NOT (number.value BETWEEN number.least AND number.most) OR number.value <> trunc(number.value) THEN
-			RAISE EXCEPTION '% must be an integer between % and %, not %', number.name, number.least::numeric,
-				number.most::numeric, number.value
-				USING ERRCODE = 'invalid_parameter_value';
-		END IF;
-		CASE number.name
-			WHEN 'shuffles' THEN shuffles := number.value;
-			WHEN 'max_rollouts' THEN max_rollouts := number.value;
-			WHEN 'max_groups' THEN max_groups := number.value;
-			ELSE seed := number.value;
-		END CASE;
-	END LOOP;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.credit_options(stepadv_internal.attached) IS
-'part of attach: the options of _credit_check, checked';
-
 -- Of tasks with 16 groups or more, each with its own states: the least p that any of them
 -- hides nothing.
 CREATE FUNCTION stepadv_internal.hidden_p(groups stepadv.rollout_group[], tasks text[]) RETURNS float8
@@ -56,21 +25,37 @@ DECLARE
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
 	chosen CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT c
 		FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c);
-	o CONSTANT record := stepadv_internal.credit_options(a);
-	hash CONSTANT text := format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
-		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text));
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'credit_check'::text);
+	number record;
+	o record;
+	hash text;
 	sample record;
 	named record;
 	estimates record;
 	task record;
 	by_task boolean;
 BEGIN
-	IF chosen = '{}' THEN
+	SELECT coalesce((settings ->> 'shuffles')::float8, 12) AS shuffles,
+		coalesce((settings ->> 'max_rollouts')::float8, 16) AS max_rollouts,
+		coalesce((settings ->> 'max_groups')::float8, 200) AS max_groups,
+		coalesce((settings ->> 'seed')::float8, 1) AS seed
+	INTO o;
+	SELECT d.* INTO number
+	FROM (VALUES ('shuffles', o.shuffles, 2, 1000), ('max_rollouts', o.max_rollouts, 1, 2147483647),
+		('max_groups', o.max_groups, 1, 2147483647), ('seed', o.seed, -2147483648, 2147483647))
+		d(name, value, least, most)
+	WHERE NOT (d.value BETWEEN d.least AND d.most) OR d.value <> trunc(d.value) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION '% must be an integer between % and %, not %', number.name, number.least::numeric,
+			number.most::numeric, number.value USING ERRCODE = 'invalid_parameter_value';
+	ELSIF chosen = '{}' THEN
 		RETURN NULL;
 	END IF;
+	hash := format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
+		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text));
 	sample := stepadv_internal.sample_groups(a, stepadv_internal.fold(a, '{state,action}'::text[] || ARRAY(
 		SELECT DISTINCT r FROM unnest(chosen) c CROSS JOIN LATERAL unnest(c.reads) r WHERE r IS NOT NULL ORDER BY r)),
-		hash, o.max_groups);
+		hash, o.max_groups::integer);
 	-- Where a group is all of a task that is known, it is unknown whether its state hides something.
 	SELECT t.names, coalesce(r.expression, array_to_string(t.expressions, ', ')) AS expression, r.alias, r.view
 	INTO task

@@ -7,6 +7,8 @@
  * the subqueries, WITH queries and joins of the view's own query, down to the relations it
  * names there, which can be views again.  Not looked at is what only chooses or orders rows, and
  * what functions in FROM and queries within an expression are given.
+ *
+ * What was found is remembered of the last few views: attach asks the same of its adapters a hundred times.
  */
 #include "postgres.h"
 
@@ -19,6 +21,7 @@
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
 #include "attach/view_query.h"
@@ -33,6 +36,27 @@ typedef struct SourceColumn
 	AttrNumber	column;			/* 0: the whole row */
 	bool		plain;
 } SourceColumn;
+
+typedef struct ViewColumn
+{
+	int			number;
+	char	   *name;
+	List	   *sources;		/* of SourceColumn */
+	bool		alone;
+} ViewColumn;
+
+/* Views that were looked at. */
+typedef struct KnownView
+{
+	ViewVersion version;
+	MemoryContext context;
+	List	   *columns;		/* of ViewColumn */
+} KnownView;
+
+#define N_KNOWN 16
+
+static KnownView known_views[N_KNOWN];
+static int	n_looked_at = 0;
 
 /* Where an expression is looked at, and what was found for the column of the view. */
 typedef struct Search
@@ -130,8 +154,7 @@ search_expression(Node *node, void *context)
 }
 
 static void
-give_column(ReturnSetInfo *result, Tuplestorestate *rows, const TargetEntry *target, const SourceColumn *source,
-			bool alone)
+give_column(ReturnSetInfo *result, Tuplestorestate *rows, const ViewColumn *of, const SourceColumn *source)
 {
 	Datum		values[7];
 	bool		nulls[7] = {false};
@@ -139,47 +162,80 @@ give_column(ReturnSetInfo *result, Tuplestorestate *rows, const TargetEntry *tar
 
 	if (source != NULL && source->column != 0)
 		column = get_attname(source->relation, source->column, true);
-	values[0] = Int32GetDatum(target->resno);
-	values[1] = CStringGetTextDatum(target->resname);
+	values[0] = Int32GetDatum(of->number);
+	values[1] = CStringGetTextDatum(of->name);
 	values[2] = ObjectIdGetDatum(source != NULL ? source->relation : InvalidOid);
 	values[3] = Int32GetDatum(source != NULL ? source->column : 0);
 	values[4] = column != NULL ? CStringGetTextDatum(column) : (Datum) 0;
 	values[5] = BoolGetDatum(source != NULL && source->plain);
-	values[6] = BoolGetDatum(alone);
+	values[6] = BoolGetDatum(of->alone);
 	nulls[2] = nulls[3] = source == NULL;
 	nulls[4] = column == NULL;
 	tuplestore_putvalues(rows, result->expectedDesc, values, nulls);
 }
 
-/* The rows of one column of the view; one without a relation if it is computed from none. */
-static void
-give_sources(ReturnSetInfo *result, Tuplestorestate *rows, Query *query, const TargetEntry *target)
+static ViewColumn *
+look_at_column(Query *query, const TargetEntry *target)
 {
 	Search		search = {NIL, NULL, true, false};
-	ListCell   *cell;
+	ViewColumn *column = palloc(sizeof(ViewColumn));
 
 	search_query(&search, query, NULL, target->resno);
-	foreach(cell, search.found)
-		give_column(result, rows, target, lfirst(cell), !search.elsewhere);
-	if (search.found == NIL)
-		give_column(result, rows, target, NULL, false);
+	*column = (ViewColumn) {
+		target->resno, pstrdup(target->resname), search.found, search.found != NIL && !search.elsewhere
+	};
+	return column;
 }
 
+/* The columns of a view, as its query is now; NIL of what is none. */
+static List *
+columns_of(Oid view)
+{
+	ViewVersion version = view_version(view);
+	KnownView  *known = &known_views[n_looked_at % N_KNOWN];
+	Query	   *query;
+	MemoryContext old;
+	ListCell   *cell;
+
+	for (int i = 0; OidIsValid(version.view) && i < N_KNOWN; i++)
+		if (known_views[i].version.view == view && known_views[i].version.xmin == version.xmin &&
+			ItemPointerEquals(&known_views[i].version.tid, &version.tid))
+			return known_views[i].columns;
+	query = view_query(view);
+	if (query == NULL)
+		return NIL;
+	n_looked_at++;
+	known->version.view = InvalidOid;
+	known->columns = NIL;
+	if (known->context == NULL)
+		known->context = AllocSetContextCreate(CacheMemoryContext, "stepadv view columns", ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(known->context);
+	old = MemoryContextSwitchTo(known->context);
+	foreach(cell, query->targetList)
+		if (!lfirst_node(TargetEntry, cell)->resjunk)
+			known->columns = lappend(known->columns, look_at_column(query, lfirst(cell)));
+	MemoryContextSwitchTo(old);
+	known->version = version;
+	return known->columns;
+}
+
+/* A row for each source of each column; one without a relation for a column that is computed from none. */
 Datum
 stepadv_view_columns(PG_FUNCTION_ARGS)
 {
 	Tuplestorestate *rows = begin_rows(fcinfo, 7);
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Query	   *query = view_query(PG_GETARG_OID(0));
 	ListCell   *cell;
+	ListCell   *source;
 
-	if (query != NULL)
-		foreach(cell, query->targetList)
-		{
-			TargetEntry *target = lfirst_node(TargetEntry, cell);
+	foreach(cell, columns_of(PG_GETARG_OID(0)))
+	{
+		const ViewColumn *column = lfirst(cell);
 
-			if (!target->resjunk)
-				give_sources(result, rows, query, target);
-		}
+		foreach(source, column->sources)
+			give_column(result, rows, column, lfirst(source));
+		if (column->sources == NIL)
+			give_column(result, rows, column, NULL);
+	}
 	return (Datum) 0;
 }

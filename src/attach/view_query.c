@@ -34,9 +34,9 @@
 /* Views of strangers are read only up to this size (of the stored tree's text). */
 #define LARGEST_STRANGER (16 * 1024 * 1024)
 
-/* The text of a view's query tree; NULL if there is no such view, or it is longer than `limit`. */
+/* The text of a view's query tree; NULL if there is none, or it is longer than `limit`; and which row has it. */
 static char *
-stored_tree(Oid view, Size limit)
+stored_tree(Oid view, Size limit, ViewVersion *version)
 {
 	char	   *tree = NULL;
 	Relation	rules;
@@ -57,6 +57,8 @@ stored_tree(Oid view, Size limit)
 		bool		isnull;
 		Datum		action = heap_getattr(rule, Anum_pg_rewrite_ev_action, RelationGetDescr(rules), &isnull);
 
+		if (version != NULL)
+			*version = (ViewVersion) {view, rule->t_self, HeapTupleHeaderGetRawXmin(rule->t_data)};
 		if (!isnull && toast_raw_datum_size(action) <= limit)
 			tree = TextDatumGetCString(action);
 	}
@@ -73,16 +75,19 @@ parse_tree(char *tree)
 	return linitial_node(Query, actions);
 }
 
-char *
-view_tree(Oid view)
+ViewVersion
+view_version(Oid view)
 {
-	return stored_tree(view, MaxAllocSize);
+	ViewVersion version = {InvalidOid};
+
+	(void) stored_tree(view, 0, &version);
+	return version;
 }
 
 Query *
 view_query(Oid view)
 {
-	char	   *tree = view_tree(view);
+	char	   *tree = stored_tree(view, MaxAllocSize, NULL);
 
 	return tree == NULL ? NULL : parse_tree(tree);
 }
@@ -263,7 +268,7 @@ add_relations(Query *query, List **relations)
 Oid
 view_source(Oid view)
 {
-	char	   *tree = stored_tree(view, LARGEST_STRANGER);
+	char	   *tree = stored_tree(view, LARGEST_STRANGER, NULL);
 	List	   *volatile relations = NIL;
 	MemoryContext context = CurrentMemoryContext;
 

@@ -8,6 +8,7 @@
 #include "nodes/bitmapset.h"
 #include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
+#include "storage/itemptr.h"
 
 /* A query inside others, whose columns it can mention. */
 typedef struct Level
@@ -46,11 +47,18 @@ extern Node *entry_expression(RangeTblEntry *entry, AttrNumber column);
 /* The WITH query that an entry of a level refers to, and where it is. */
 extern CommonTableExpr *with_query(const RangeTblEntry *entry, const Level *level, const Level **defined);
 
+/* Which row of the catalog has a view's query: another query, another row. */
+typedef struct ViewVersion
+{
+	Oid			view;			/* InvalidOid: there is none */
+	ItemPointerData tid;
+	TransactionId xmin;
+} ViewVersion;
+
+extern ViewVersion view_version(Oid view);
+
 /* What a view is defined as; NULL if there is no such view. */
 extern Query *view_query(Oid view);
-
-/* The text of the same, as stored. */
-extern char *view_tree(Oid view);
 
 /*
  * The numbers of the range table entries that a query reads from: those of its
