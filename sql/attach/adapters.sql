@@ -209,36 +209,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.rows_query(stepadv_internal.given) IS
 'part of attach: the query of <prefix>_rows, a row per row of the source that has a group';
 
--- The option k of states, checked.
-CREATE FUNCTION stepadv_internal.history_length(options jsonb) RETURNS integer
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	settings CONSTANT jsonb := CASE WHEN jsonb_typeof(options -> 'states') = 'object' THEN options -> 'states'
-		ELSE '{}' END;
-BEGIN
-	IF settings - 'history_length'::text <> '{}' THEN
-		RAISE EXCEPTION 'states has no parameter "%"', (SELECT min(o)
-			FROM jsonb_object_keys(settings - 'history_length'::text) o)
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Its parameter is history_length, of ''history_last'' and ''observation_last''.';
-	ELSIF settings ? 'history_length' AND (jsonb_typeof(settings -> 'history_length') = 'number'
-		AND (settings ->> 'history_length')::numeric BETWEEN 1 AND 1000) IS NOT TRUE THEN
-		RAISE EXCEPTION 'history_length must be a number between 1 and 1000, not %', settings -> 'history_length'
-			USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-	-- A length is one of steps.
-	IF (settings ->> 'history_length')::numeric % 1 <> 0 THEN
-		RAISE EXCEPTION 'history_length must be an integer, not %', settings -> 'history_length'
-			USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-	RETURN coalesce((settings ->> 'history_length')::integer, 2);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.history_length(jsonb) IS
-'part of attach: how many steps the states ''history_last'' and ''observation_last'' go back';
-
 -- The group's columns come first in the window, so that a condition on them goes
 -- below it.  The signature comes last in its order, not to order, but because
 -- its contents are computed once, for the window and the action.

@@ -267,13 +267,27 @@ CREATE FUNCTION stepadv_internal.history(a stepadv_internal.attached, value text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	settings CONSTANT jsonb := CASE WHEN jsonb_typeof((a).options -> 'states') = 'object' THEN (a).options -> 'states'
+		ELSE '{}' END;
+	mode CONSTANT text := '{"history": "sequence", "history_set": "set", "root": "root", "history_last": "last",
+		"observation_last": "observation_last"}'::jsonb ->> (a).states;
+	n CONSTANT jsonb := coalesce(settings -> 'history_length', '2');
 BEGIN
-	RETURN (
-		SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode,
-			stepadv_internal.history_length((a).options))
-		FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'),
-			('observation_last', 'observation_last')) m(states, mode)
-		WHERE m.states = (a).states);
+	IF mode IS NULL THEN
+		RETURN NULL;
+	ELSIF settings - 'history_length'::text <> '{}' THEN
+		RAISE EXCEPTION 'states has no parameter "%"', (SELECT min(o)
+			FROM jsonb_object_keys(settings - 'history_length'::text) o)
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Its parameter is history_length, of ''history_last'' and ''observation_last''.';
+	ELSIF jsonb_typeof(n) <> 'number' OR (n #>> '{}')::numeric NOT BETWEEN 1 AND 1000 THEN
+		RAISE EXCEPTION 'history_length must be a number between 1 and 1000, not %', n
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF (n #>> '{}')::numeric % 1 <> 0 THEN
+		RAISE EXCEPTION 'history_length must be an integer, not %', n USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RETURN format('stepadv.history_states(%s, %L::text, %s)', value, mode, (n #>> '{}')::numeric::integer);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history(stepadv_internal.attached, text) IS
