@@ -104,6 +104,9 @@ digest_set_names(Digest *digest, const char *names, uint64 length, int sqlerrcod
 	/* Mostly these are the same as the last ones. */
 	if (digest->names != NULL && digest->names_length == length && memcmp(digest->names, names, length) == 0)
 		return;
+	/* Of counts alone nothing has a name. */
+	if ((digest->parts & (PARTS_OF_METHODS | 1 << PART_MEASURES)) == 0)
+		return;
 	methods = read_names(&reader, &n_methods);
 	measures = read_names(&reader, &n_measures);
 	require_end(&reader);
