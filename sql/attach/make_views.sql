@@ -153,35 +153,6 @@ COMMENT ON FUNCTION stepadv_internal.asked_views(stepadv_internal.attached, step
 'part of attach: the kinds of views that are meant by names, ''default'' and ''all''; error on a name that there is '
 'not, and on a method whose columns are not given';
 
--- What a view needs and is not there, for people; NULL: all is there.
-CREATE FUNCTION stepadv_internal.lacks(a stepadv_internal.attached, made stepadv_internal.made_method[],
-	v stepadv_internal.combined_views) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	n_methods CONSTANT integer := CASE WHEN (v).of_digest IS NOT NULL
-		THEN cardinality(stepadv_internal.methods_by_group(made))
-		ELSE (SELECT count(*) FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results) END;
-	roles CONSTANT text[] := stepadv_internal.available_roles(a) || ARRAY(SELECT substr(c.attname, 9)
-		FROM pg_attribute c WHERE c.attrelid = (a).shown AND c.attname LIKE 'stepadv\_%');
-BEGIN
-	RETURN (
-		SELECT string_agg(CASE n.need WHEN 'method' THEN 'a method with an advantage per step'
-			WHEN 'methods' THEN 'two methods with an advantage per step'
-			WHEN 'run' THEN 'a column given as policy_version, policy_step, run_id, started_at or in dimensions'
-			ELSE CASE WHEN n.need LIKE '%,%' THEN 'columns' ELSE 'a column' END || ' given as '
-				|| regexp_replace(replace(n.need, ',', ', '), ', (\w+)$', ' and \1') END, ', and ' ORDER BY n.i)
-		FROM unnest((v).needs) WITH ORDINALITY n(need, i)
-		HAVING NOT bool_and(CASE n.need WHEN 'method' THEN n_methods > 0 WHEN 'methods' THEN n_methods > 1
-			WHEN 'run' THEN EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL)
-			ELSE string_to_array(n.need, ',') <@ roles OR string_to_array(n.need, ' or ') && roles END));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.lacks(stepadv_internal.attached, stepadv_internal.made_method[],
-	stepadv_internal.combined_views) IS
-'part of attach: what a view needs, where not all of it is there; NULL where it is';
-
 -- The views of some kinds, each with its query, or with what it lacks, and what it shows;
 -- those of several methods are of those that are among the kinds.
 CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, known stepadv_internal.known_method[],
@@ -192,6 +163,10 @@ AS $$
 DECLARE
 	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a, known) m
 		WHERE m.method = ANY (kinds) ORDER BY m.number);
+	n_methods CONSTANT integer := (SELECT count(*) FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results);
+	n_of_digests CONSTANT integer := cardinality(stepadv_internal.methods_by_group(made));
+	roles CONSTANT text[] := stepadv_internal.available_roles(a) || ARRAY(SELECT substr(c.attname, 9)
+		FROM pg_attribute c WHERE c.attrelid = (a).shown AND c.attname LIKE 'stepadv\_%');
 	joined jsonb := '{}';
 	v record;
 BEGIN
@@ -224,7 +199,18 @@ BEGIN
 		kind := (v.combined).suffix;
 		description := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios'
 			THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, (v.combined).description);
-		lacks := stepadv_internal.lacks(a, made, v.combined);
+		-- For people.
+		lacks := (
+			SELECT string_agg(CASE n.need WHEN 'method' THEN 'a method with an advantage per step'
+				WHEN 'methods' THEN 'two methods with an advantage per step'
+				WHEN 'run' THEN 'a column given as policy_version, policy_step, run_id, started_at or in dimensions'
+				ELSE CASE WHEN n.need LIKE '%,%' THEN 'columns' ELSE 'a column' END || ' given as '
+					|| regexp_replace(replace(n.need, ',', ', '), ', (\w+)$', ' and \1') END, ', and ' ORDER BY n.i)
+			FROM unnest((v.combined).needs) WITH ORDINALITY n(need, i)
+			CROSS JOIN (SELECT CASE WHEN (v.combined).of_digest IS NOT NULL THEN n_of_digests ELSE n_methods END) m(n)
+			HAVING NOT bool_and(CASE n.need WHEN 'method' THEN m.n > 0 WHEN 'methods' THEN m.n > 1
+				WHEN 'run' THEN EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL)
+				ELSE string_to_array(n.need, ',') <@ roles OR string_to_array(n.need, ' or ') && roles END));
 		IF lacks IS NOT NULL THEN
 			NULL;
 		ELSIF (v.combined).reader IS NOT NULL THEN
