@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "pgstat.h"
+#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
@@ -235,14 +236,43 @@ hash_of_other_numeric(Datum value)
 	return hash;
 }
 
+/* A digit to the base of 10,000 as four decimal digits: halves of it, then of both at once. */
+static inline void
+write_digit(char *end, uint32 digit)
+{
+	uint32		hundreds = digit * 5243 >> 19;	/* / 100 */
+	uint32		halves = hundreds | (digit - hundreds * 100) << 16;
+	uint32		tens = (halves * 103 >> 10) & 0x000F000F;	/* / 10 */
+	uint32		decimal = 0x30303030 + (tens | (halves - tens * 10) << 8);
+
+#ifdef WORDS_BIGENDIAN
+	decimal = pg_bswap32(decimal);
+#endif
+	memcpy(end, &decimal, sizeof(decimal));
+}
+
+/* Zeros at the end are not stored. */
+static inline int
+digit_of_numeric(const char *stored, int n_digits, int d)
+{
+	int16		digit = 0;
+
+	if (d < n_digits)
+		memcpy(&digit, VARDATA_SHORT(stored) + sizeof(uint16) + d * sizeof(digit), sizeof(digit));
+	return digit;
+}
+
 static int64
 hash_of_numeric(Datum value)
 {
 	const char *stored = DatumGetPointer(value);
+	char		first[2 * DIGITS_OF_DIGIT] = {0};
 	char		text[1 + (MAX_WEIGHT + 1) * DIGITS_OF_DIGIT];
 	char	   *end = text;
 	uint16		header = 0;
 	int			n_digits = 0;
+	int			n_zeros;
+	int			digit;
 
 	if (VARATT_IS_SHORT(stored))
 	{
@@ -253,16 +283,14 @@ hash_of_numeric(Datum value)
 		return hash_of_other_numeric(value);
 	if (IS_NEGATIVE(header))
 		*end++ = '-';
-	for (int d = 0; d <= WEIGHT(header); d++)
-	{
-		int16		digit = 0;
-
-		if (d < n_digits)
-			memcpy(&digit, VARDATA_SHORT(stored) + sizeof(header) + d * sizeof(digit), sizeof(digit));
-		for (int power = 1000; power > 0; power /= 10)
-			if (d > 0 || digit >= power || (power == 1 && n_digits == 0))
-				*end++ = '0' + digit / power % 10;
-	}
+	digit = digit_of_numeric(stored, n_digits, 0);
+	write_digit(first, digit);
+	/* It has no zeros before it, and 0 is one. */
+	n_zeros = digit >= 1000 ? 0 : digit >= 100 ? 1 : digit >= 10 ? 2 : 3;
+	memcpy(end, first + n_zeros, DIGITS_OF_DIGIT);
+	end += DIGITS_OF_DIGIT - n_zeros;
+	for (int d = 1; d <= WEIGHT(header); d++, end += DIGITS_OF_DIGIT)
+		write_digit(end, digit_of_numeric(stored, n_digits, d));
 	return hash_bytes_64(text, end - text);
 }
 
