@@ -16,7 +16,7 @@ my $seed = $ENV{SEED} // 1;
 my $calls = $ENV{CALLS} // 8;
 
 # What says something else each time: of time, by chance, or of a type or table that each session makes anew.
-my $changing = qr/oldest_transaction|unique_state|read_below|stored_image.*h_(row|domain)|h_(row|domain).*stored_image/;
+my $changing = qr/oldest_transaction|unique_state|read_below|mark_below|stored_image.*h_(row|domain)|h_(row|domain).*stored_image/;
 
 my $node = PostgreSQL::Test::Cluster->new('hostile');
 $node->init;
