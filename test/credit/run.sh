@@ -17,7 +17,7 @@ sh "$here/../harness/deps.sh" build
 . "$here/../bench/lib.sh"
 . "$here/lib.sh"
 
-settings 300
+settings 120
 start_credit
 # The truth for every discount that some method has.
 query 'SELECT credit.prepare((SELECT array_agg(DISTINCT gamma) FROM (SELECT gamma FROM credit.methods WHERE gamma IS NOT NULL UNION SELECT 1) g))' >/dev/null
@@ -28,12 +28,12 @@ mistakes=$(query 'SELECT * FROM credit.mistakes')
 # the groups, the methods checked without the truth.
 tasks()
 {
-	query "SELECT format('SELECT credit.run_resampling(%L, %s, %s)', problem, greatest($groups / 15, 2), $seed) FROM credit.problems ORDER BY problem"
+	query "SELECT format('SELECT credit.run_resampling(%L, %s, %s)', problem, greatest($groups / 6, 2), $seed) FROM credit.problems ORDER BY problem"
 	query "SELECT format('SELECT credit.run(%L, %L, %s, %s, %s)', problem, states, size, greatest($groups / part, 2), $seed)
-		FROM (VALUES ('exact', 64, 4), ('exact', 32, 2), ('exact', 16, 1), ('hidden', 16, 2), ('finer', 16, 2),
+		FROM (VALUES ('exact', 64, 4), ('exact', 32, 2), ('exact', 16, 1), ('hidden', 16, 1), ('finer', 16, 1),
 			('exact', 8, 1), ('hidden', 8, 1), ('finer', 8, 1), ('exact', 4, 1)) v(states, size, part), credit.problems
 		ORDER BY part DESC, size DESC, states, problem"
-	query "SELECT format('SELECT credit.check(%L, %L, 8, %s, %s)', problem, states, greatest($groups / 25, 2), $seed)
+	query "SELECT format('SELECT credit.check(%L, %L, 8, %s, %s)', problem, states, greatest($groups / 10, 2), $seed)
 		FROM (VALUES ('exact')) v(states), credit.problems ORDER BY states, problem"
 }
 echo "== $(query 'SELECT count(*) FROM credit.problems') problems, $(query 'SELECT count(*) FROM credit.methods') methods, $groups groups"
