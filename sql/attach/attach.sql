@@ -158,12 +158,14 @@ BEGIN
 		-- What is attached to choose by is undone with its subtransaction.
 		BEGIN
 			PERFORM stepadv_internal.make_attachment(g, schema, prefix);
-			SELECT c.state, c.finding, min(c.p_value) OVER () AS p,
-				string_agg(c.state, ', ') FILTER (WHERE c.is_best) OVER () AS best INTO chosen
-			FROM stepadv_internal.choose_state(source, CASE WHEN g.roles ?& '{state,tool}' AND g.steps = source
-				AND g.columns IS NULL THEN jsonb_build_object('observation', quote_ident(g.roles ->> 'state'))
-				ELSE '{}' END, NULL::text, 'batch_td'::text, 40, prefix) c
-			ORDER BY c.score DESC NULLS LAST LIMIT 1;
+			-- Clusters of texts and the last category are no states that attach can make.
+			SELECT c.* INTO chosen FROM (
+				SELECT c.state, c.finding, c.score, min(c.p_value) OVER () AS p,
+					string_agg(c.state, ', ') FILTER (WHERE c.is_best) OVER () AS best
+				FROM stepadv_internal.choose_state(source, CASE WHEN g.roles ?& '{state,tool}' AND g.steps = source
+					AND g.columns IS NULL THEN jsonb_build_object('observation', quote_ident(g.roles ->> 'state'))
+					ELSE '{}' END, NULL::text, 'batch_td'::text, 40, prefix) c) c
+			WHERE c.state NOT IN ('text cluster', 'last category') ORDER BY c.score DESC NULLS LAST LIMIT 1;
 			RAISE SQLSTATE 'SA000';
 		EXCEPTION WHEN SQLSTATE 'SA000' THEN
 		END;
@@ -173,7 +175,10 @@ BEGIN
 				HINT = 'Name the states, or attach when there are rollouts.';
 		ELSIF chosen.p <= 0.05 THEN
 			RAISE NOTICE 'states are "%": %', chosen.state, chosen.finding
-				USING DETAIL = format('Among the best: %s.', chosen.best);
+				USING DETAIL = format('Among the best: %s.', chosen.best),
+					HINT = CASE WHEN chosen.best ~ 'text cluster|last category' THEN 'For states that attach cannot '
+						'make, text cluster and last category, add a column to the source and give it as state.'
+						ELSE '' END;
 		ELSE
 			RAISE NOTICE '%', chosen.finding
 				USING HINT = 'States are ''root''. Attach again when there are more groups.';

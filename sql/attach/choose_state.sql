@@ -1,6 +1,7 @@
 -- Which states show step-level credit in what is attached.
 
--- The values of the candidates of a group, as aggregates over rows x and, beside them, what the candidates say, s.
+-- The values of the candidates of a group, as aggregates over rows x and, beside them, what the candidates say, s, and
+-- what was done last, l.
 CREATE FUNCTION stepadv_internal.candidate_values(a stepadv_internal.attached, n integer, policy text)
 RETURNS TABLE (i integer, state text, value text)
 LANGUAGE plpgsql STABLE
@@ -26,7 +27,9 @@ BEGIN
 		(-4, 'as attached', coalesce(stepadv_internal.history(a, plain), CASE WHEN own IS NOT NULL THEN plain END)),
 		(-3, 'last two actions', format('stepadv.history_states(%s, ''last''::text, 2)', plain)),
 		(-2, 'set of actions', format('stepadv.history_states(%s, ''set''::text)', plain)),
-		(-1, 'stateless', format('stepadv.history_states(%s, ''root''::text)', plain))) v(i, state, value)
+		(-1, 'stateless', format('stepadv.history_states(%s, ''root''::text)', plain)),
+		(0, 'last category', CASE WHEN stepadv_internal.column_type((a).rows, 'action_signature'::text) IS NOT NULL
+			THEN format(folded, 'l.last') END)) v(i, state, value)
 			WHERE v.value IS NOT NULL
 	UNION ALL SELECT c.c, NULL, format(folded, format('s.c%s', c.c)) FROM generate_series(1, n) c(c);
 END
@@ -50,14 +53,24 @@ DECLARE
 	keys CONSTANT text :=
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'x.%1$I'::text,
 			', '::text);
-	asked CONSTANT text[] :=
-		ARRAY(SELECT e.key FROM jsonb_each_text(CASE WHEN jsonb_typeof(choose_state.candidates) = 'object'
-			THEN choose_state.candidates END) WITH ORDINALITY e(key, value, i) ORDER BY e.i);
+	shown_keys CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns),
+		's.%1$I'::text, ', '::text);
+	-- The text of what is observed: the state, or a column called observation.
+	observed CONSTANT text := (
+		SELECT c.name FROM stepadv_internal.view_columns((a).shown) c
+		WHERE c.plain AND stepadv_internal.column_type((a).shown, c.name) IN ('text'::regtype, 'varchar'::regtype)
+			AND (c.name = 'observation' OR (c.relation, c.column_number) IN (SELECT r.relation, r.column_number
+				FROM stepadv_internal.view_columns((a).rows) r WHERE r.name = 'state'))
+		ORDER BY c.name = 'observation' DESC LIMIT 1);
+	clustered boolean;
+	expressions jsonb := choose_state.candidates;
+	asked text[];
 	run record;
 	-- By task, as in _credit_check: where a group is all of a task that is known, states are not checked.
 	task text;
 	joins text := '';
 	said text;
+	last text := '';
 	names text[];
 	made text;
 	sums float8[];
@@ -72,9 +85,20 @@ BEGIN
 		RAISE EXCEPTION 'choose_state needs columns given as action and reward'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
+	-- Texts that are similar, by their beginnings, for the time it takes.  Short ones are names, a letter apart.
+	IF observed IS NOT NULL THEN
+		EXECUTE format('SELECT avg(length(s.o)) >= 40 FROM (SELECT %I AS o FROM %s LIMIT 1000) s', observed,
+			stepadv_internal.relation_name((a).shown)) INTO clustered;
+		IF clustered THEN
+			expressions := jsonb_build_object('text cluster', format('stepadv.state_cluster(pg_catalog.left(s.%I, '
+				'1000), 0.6) OVER (PARTITION BY %s ORDER BY s.stepadv_rollout, s.stepadv_no)', observed, shown_keys))
+				|| expressions;
+		END IF;
+	END IF;
+	asked := ARRAY(SELECT e.key FROM jsonb_each_text(expressions) WITH ORDINALITY e(key, value, i) ORDER BY e.i);
 	SELECT string_agg(format(', stepadv.signature_hash((%s)::text) AS %s', e.expression, e.name), '' ORDER BY e.i)
 		INTO said
-	FROM (SELECT n.i, choose_state.candidates ->> n.name AS expression,
+	FROM (SELECT n.i, expressions ->> n.name AS expression,
 		'c' || n.i AS name FROM unnest(asked) WITH ORDINALITY n(name, i)
 		UNION ALL SELECT 0, choose_state.policy, 'policy' WHERE choose_state.policy IS NOT NULL) e;
 	SELECT array_agg(coalesce(v.state, asked[v.i]) ORDER BY v.i), string_agg(v.value, ', ' ORDER BY v.i) INTO names,
@@ -92,6 +116,18 @@ BEGIN
 			joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[run.alias]);
 		END IF;
 	END IF;
+	IF 'last category' = ANY (names) THEN
+		-- What was done last, whether it failed, and how far the rollout is.
+		last := format($q$ LEFT JOIN (SELECT %1$s, x.rollout_id, x.step_no, stepadv.signature_hash(concat(lag((
+				SELECT k.kind FROM pg_catalog.unnest(%2$L::text[]) WITH ORDINALITY k(kind, i)
+				WHERE x.action_signature ~ concat('(^| ; )', k.kind) ORDER BY k.i LIMIT 1)
+				|| coalesce(substring(x.action_signature, ':error'), ''))
+				OVER (PARTITION BY %1$s, x.rollout_id ORDER BY x.step_no), ' ', x.step_no / 5)) AS last FROM %3$s x) l
+			ON %4$s AND l.rollout_id = x.rollout_id AND l.step_no = x.step_no$q$,
+			keys, '{finish,modify,create,test,execute,install,fileop,view,search,think}',
+			stepadv_internal.relation_name((a).rows),
+			stepadv_internal.same_group('l'::text, (a).rows, 'x'::text, relation, (a).n_group_columns));
+	END IF;
 	EXECUTE format('SELECT array_agg(y.sums), ARRAY[%s] FROM (SELECT stepadv.credit_sums(g.candidates, $1, '
 		'NULL::jsonb, 12, 16, 1) AS sums, g.candidates, g.hash, %s AS task FROM (SELECT %s, ARRAY[%s] AS candidates, '
 		'stepadv.signature_hash(ROW(%3$s)::text) AS hash FROM %5$s x',
@@ -100,11 +136,15 @@ BEGIN
 				'array_agg(y.task ORDER BY y.hash))', n.i) END, ', ' ORDER BY n.i)
 			FROM unnest(names) WITH ORDINALITY n(name, i)),
 		coalesce(format('ROW(%s)::text', task), 'NULL::text'), keys, made, stepadv_internal.relation_name(relation))
-		|| coalesce(format(' LEFT JOIN (SELECT %s, s.stepadv_rollout, s.stepadv_no%s FROM %s s) s ON %s AND '
-			's.stepadv_rollout = x.rollout_id AND s.stepadv_no = x.step_no',
-			stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 's.%1$I'::text,
-				', '::text), said, stepadv_internal.relation_name((a).shown),
-			stepadv_internal.same_group('s'::text, (a).shown, 'x'::text, relation, (a).n_group_columns)), '')
+		|| coalesce(format(' LEFT JOIN (SELECT %s, s.stepadv_rollout, s.stepadv_no%s FROM %s s%s) s ON %s AND '
+			's.stepadv_rollout = x.rollout_id AND s.stepadv_no = x.step_no', shown_keys, said,
+			stepadv_internal.relation_name((a).shown),
+			-- Clusters take time: of the groups that count.
+			CASE WHEN clustered THEN format(' WHERE ROW(%s) IN (SELECT %s FROM %s x%s GROUP BY %2$s '
+				'ORDER BY stepadv.signature_hash(ROW(%2$s)::text) LIMIT $2)', shown_keys, keys,
+				stepadv_internal.relation_name(relation), coalesce(' WHERE ' || stepadv_internal.rollout_filter(a), ''))
+				ELSE '' END,
+			stepadv_internal.same_group('s'::text, (a).shown, 'x'::text, relation, (a).n_group_columns)), '') || last
 		|| format('%s GROUP BY %s ORDER BY hash LIMIT $2) g%s) y WHERE y.sums IS NOT NULL',
 			coalesce(' WHERE ' || stepadv_internal.rollout_filter(a), ''), keys, joins)
 	INTO sums, hidden USING choose_state.method, choose_state.max_groups;

@@ -223,6 +223,19 @@ SELECT detach('of_tasks'::regclass, 'by_role') > 0 AS by_role, detach('of_tasks'
 CREATE TABLE of_task AS SELECT coalesce(task, 'c') AS task, g, rollout_agg(t, r, t, signature_hash(room), signature_hash(action), reward) AS v FROM of_tasks GROUP BY task, g;
 SELECT hidden_p(array_agg(v), array_agg(task)) < 0.001 AS hides, round((2 * (SELECT min(c.p_value) FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task < 'c' GROUP BY task) x, state_check(vs) c) / hidden_p(array_agg(v), array_agg(task)))::numeric, 9) AS ratio,
 	(SELECT min(c.p_value) < 0.001 FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task = 'c') x, state_check(vs) c) AS fifteen_hide, hidden_p(array_agg(v) FILTER (WHERE task = 'c'), array_agg(task) FILTER (WHERE task = 'c')) AS of_fifteen FROM of_task;
+-- Of tool calls also clusters of similar texts, here the place, and what was done last, whether it failed, and when. A test is of use after an edit that worked.
+CREATE TABLE called AS
+WITH acts AS (SELECT g, r, t, dice(g, r, t) / 16 % 3 AS act, dice(g, r, t, 9) % 4 > 0 AS ok, dice(g, r, t, 5) / 16 % 3 AS place FROM generate_series(1, 40) g, generate_series(1, 8) r, generate_series(0, 6) t)
+SELECT g, r, t, place, act, ok, 'bash' AS tool, jsonb_build_object('command', (ARRAY['cat m.py', 'ls && sed -i s/a/b/ m.py', 'pytest t.py'])[act + 1]) AS args,
+	format((ARRAY['the long corridor with its %s doors of wood and a lamp', 'you stand in a garden; %s birds sing above the roses', 'KITCHEN, STOVE OFF, %s PANS; NOTHING ELSE TO BE SEEN'])[place + 1], dice(g, r, t, 3) % 90 + 10) AS observation,
+	CASE WHEN t = 6 THEN (act = 2 AND lag(act) OVER w = 1 AND lag(ok) OVER w)::integer END AS reward FROM acts WINDOW w AS (PARTITION BY g, r ORDER BY t);
+SELECT count(*) AS attached FROM attach('called'::regclass, '{g}'::text[], 'r', 't', reward => 'reward', columns => '{"tool": "tool", "args": "args", "ok": "ok"}', views => '{values}', options => '{"states": "signature"}');
+CREATE TABLE of_calls AS SELECT * FROM choose_state('called'::regclass, '{"place": "place", "last": "ROW(lag(act) OVER (PARTITION BY g, r ORDER BY t), lag(ok) OVER (PARTITION BY g, r ORDER BY t), t / 5)"}', max_groups => 12);
+SELECT a.state, b.state AS by_hand, abs(a.score - b.score) < 1e-9 AND a.n_steps = b.n_steps AND abs(a.error - b.error) < 1e-9 AS same
+FROM (VALUES ('text cluster', 'place'), ('last category', 'last')) v(one, other) JOIN of_calls a ON a.state = one JOIN of_calls b ON b.state = other ORDER BY 1;
+SELECT count(*) AS states, min(n_groups) AS n_groups FROM of_calls;
+SELECT detach('called'::regclass) > 1 AS detached;
+
 -- The states of attach by that choice: the best of those that it can make; where nothing is shown, none.
 CREATE VIEW few_walks AS SELECT g, r, t, room, action, reward FROM walk WHERE g <= 24 AND r <= 10;
 SELECT count(*) AS attached FROM attach('few_walks'::regclass, '{g}'::text[], 'r', 't', 'room', 'action', 'reward', views => '{values}');
