@@ -25,7 +25,7 @@ extern PGDLLEXPORT Datum stepadv_rollout_agg_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_forgiving_rollout_agg_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_rollout_agg_final(PG_FUNCTION_ARGS);
 
-/* And what is made of ids that are no integers. */
+/* And the integers derived from other ids. */
 extern PGDLLEXPORT Datum stepadv_signature_hash_text(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_signature_hash_bytea(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_signature_hash_uuid(PG_FUNCTION_ARGS);

@@ -34,7 +34,7 @@ column_sink_init(ColumnSink *sink, int n_columns)
 	sink->n_columns = n_columns;
 }
 
-/* What the caller of a function passed, or NULL if it wants rows. */
+/* What the caller of a function passed, or NULL if it needs rows. */
 static inline ColumnSink *
 column_sink_of(FunctionCallInfo fcinfo)
 {

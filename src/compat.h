@@ -25,7 +25,7 @@
 #define FIRST_VIEW_TO_REQUIRE (PG_VERSION_NUM >= 150000 ? 0 : 1)
 
 /*
- * Up to 14 every custom scan was taken to be able to project; 15 asks, and has
+ * Up to 14 every custom scan was assumed to project; 15 checks, and has
  * the other name for the reservation of a prefix.
  */
 #if PG_VERSION_NUM >= 150000
@@ -85,7 +85,7 @@
 #endif
 
 /*
- * Hash tables of tuples: 18 wants to know what slots the input comes in, and
+ * Hash tables of tuples: 18 needs the type of the input's slots, and
  * keeps what is stored with an entry before the tuple instead of apart.
  */
 #if PG_VERSION_NUM >= 180000

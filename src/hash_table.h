@@ -3,7 +3,7 @@
  *		PostgreSQL's simplehash, included instead of it where a table may be large:
  *		its growth can be cancelled.  No guard: once for each kind of table.
  *
- * It asks for its memory, zeroed, by one function, which is another one here.  And
+ * It allocates its zeroed memory by one function, which is replaced here.  And
  * what computes the hash of a key is wrapped in look_on_the_way(): a table that
  * grows does that for each entry, in one go.
  */

@@ -228,7 +228,7 @@ CREATE FUNCTION stepadv_internal.comment_on_columns(relation regclass, comments 
 LANGUAGE c STRICT
 AS 'MODULE_PATHNAME', 'stepadv_comment_on_columns';
 COMMENT ON FUNCTION stepadv_internal.comment_on_columns(regclass, text[]) IS
-'comments on columns of a table or view, by their numbers; NULL: stays as it is; for its owner, as COMMENT';
+'comments on columns of a table or view, by their numbers; NULL: unchanged; for its owner, as COMMENT';
 
 -- All at once, where there is none yet: comments of users stay.
 CREATE FUNCTION stepadv_internal.comment_columns(a stepadv_internal.attached) RETURNS void

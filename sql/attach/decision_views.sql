@@ -35,7 +35,7 @@ AS $$
 		FROM (SELECT v.relation, v.column_number, t.atttypid AS type, row_number() OVER () AS i
 			FROM stepadv_internal.view_columns((a).rows) v JOIN pg_attribute t ON t.attrelid = v.relation
 				AND t.attnum = v.column_number
-			-- A signature also asks whether it is a step at all.
+			-- With a signature, it also checks that the row is a step.
 			WHERE v.name = 'action' AND t.atttypid <> 'boolean'::regtype
 				AND v.column_number IS DISTINCT FROM (SELECT min(n.column_number)
 					FROM stepadv_internal.view_columns((a).rows) n WHERE n.name = 'step_no')) r

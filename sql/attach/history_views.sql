@@ -9,7 +9,7 @@
 --
 -- Aliases: s a row of the relation that describes the runs, o its row of g, p a group before it.
 
--- A group as its method wants it beside a history.
+-- A group in the form that its method needs with a history.
 CREATE FUNCTION stepadv_internal.of_policy_step(rollouts stepadv.rollout_group, policy_step bigint)
 	RETURNS stepadv.rollout_group
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

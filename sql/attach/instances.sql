@@ -62,7 +62,7 @@ COMMENT ON FUNCTION stepadv_internal.methods_of(stepadv_internal.attached) IS
 'part of attach: the methods for the views of an attachment, its instances of methods after all others';
 
 -- The weight of each reward component for an instance: those that it names count
--- once, or as it says.
+-- once, or as specified.
 CREATE FUNCTION stepadv_internal.reward_weights(a stepadv_internal.attached, rewards jsonb) RETURNS float8[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -180,7 +180,7 @@ BEGIN
 		lacks := NULL;
 		IF v.number > 0 THEN
 			kind := (v.m).method;
-			-- In a subquery: of a function's columns below a join the server asks one by one whether they exist yet.
+			-- In a subquery: for a function's columns below a join the server checks one by one that they exist.
 			SELECT b.joined, format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT * FROM %s) a%s', b.items,
 				stepadv_internal.fold(a, (v.m).reads), (v.m).call, b.joins) INTO joined, query
 				FROM stepadv_internal.beside(a, (v.m).kind, (v.m).results, '{}'::jsonb, '{}'::text[],
@@ -290,7 +290,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text) IS
 'part of attach: a view in the place of another with other columns';
 
--- Makes the views of an attachment anew: they read then what its row says is kept, or fold.
+-- Creates the views of an attachment again: then they read what is kept according to its row, or fold.
 -- A view that was dropped stays away, unless it is asked for.
 CREATE FUNCTION stepadv_internal.make_views(attachment regclass, asked text[]) RETURNS TABLE (view_name regclass,
 	description text)

@@ -3,7 +3,7 @@
 -- the rollouts.
 
 -- The start of the bucket of a time.  Every bucket begins in UTC, so that a view
--- says the same in every session; weeks begin on Monday.
+-- is the same in every session; weeks begin on Monday.
 CREATE FUNCTION stepadv_internal.bucket(expression text, bucket text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -230,7 +230,7 @@ COMMENT ON FUNCTION stepadv_internal.refuse_column(text, text, regclass[], text)
 'part of attach: error that a column is not in relations; the hint names one that is nearly called so, or else is the '
 'one given';
 
--- A column as what its role needs, over an alias; an error says why it cannot serve.
+-- A column in the type of its role, over an alias; an error explains why it does not fit.
 CREATE FUNCTION stepadv_internal.role_column(role text, relation regclass, name text, alias text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -5,7 +5,7 @@
 -- rows (with a subquery of it none), a lateral one beside it, a join of two such functions, a function below UNION ALL,
 -- a join with a union, a subquery without FROM, an argument that is not immutable of a function below a subquery.
 -- A table that it does not distribute must be in a subquery, beside shards.  Where a form costs plain tables
--- something, what makes views asks a function of this file.
+-- something, the makers of views call a function of this file.
 
 -- What other extensions keep of their tables is believed only where it is a member of the extension: anybody
 -- may make a table of that name.

@@ -125,7 +125,7 @@ BEGIN
 	folded := stepadv_internal.create_kept(a, fresh, '_folded'::text,
 		format('SELECT %s, f.rollouts, clock_timestamp() AS %I FROM %s f', list, refreshed_at, fresh),
 		'groups of ' || (a).source || ', kept by maintain; do not write to it');
-	-- What the view _problems asks of each group is computed with its value.
+	-- What the view _problems needs of each group is computed with its value.
 	EXECUTE format($sql$
 		ALTER TABLE %1$s ADD CONSTRAINT %2$I PRIMARY KEY (%3$s), ALTER rollouts SET STORAGE EXTERNAL,
 			ADD %5$I boolean GENERATED ALWAYS AS (stepadv_internal.rows_are_sound(rollouts, %7$L::boolean)) STORED,

@@ -198,7 +198,7 @@ lock_soon(Oid table, Reader *reader)
 
 /*
  * Open a table of the list, which can have changed until the lock is there; NULL
- * if it is not to be read.  Who asks for an owner's, or for those over a source, or
+ * if it is not to be read.  A caller that needs an owner's, or for those over a source, or
  * is a member of the owner's role (being superuser is not enough), waits for
  * the session that changes it.  Others must not: the owner of a table can lock it for as
  * long as they like.
@@ -292,7 +292,7 @@ take_values(HeapTuple tuple, TupleDesc desc, Datum *values, bool *nulls)
 /*
  * The one row of a table; false if there is none, or another.  It is read as of
  * now, as the catalog is, also where the transaction's queries see the past:
- * the views and kept tables it speaks of are there already.
+ * the views and kept tables that it names exist already.
  */
 static bool
 read_row(Relation table, Datum *values, bool *nulls)

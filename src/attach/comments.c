@@ -21,7 +21,7 @@
 
 PG_FUNCTION_INFO_V1(stepadv_comment_on_columns);
 
-/* comment_on_columns(relation regclass, comments text[]): by the number of the column; NULL: stays as it is. */
+/* comment_on_columns(relation regclass, comments text[]): by the number of the column; NULL: unchanged. */
 Datum
 stepadv_comment_on_columns(PG_FUNCTION_ARGS)
 {

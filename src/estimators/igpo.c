@@ -14,7 +14,7 @@
  *
  * A step whose turn reward is NULL is part of the next one that has one: A passes
  * it undiscounted.  A last step's own turn reward is not used.  The public code
- * takes a turn reward of 0 for none; who wants that gives NULL for it.
+ * takes a turn reward of 0 for none; to get that, pass NULL for it.
  */
 #include "postgres.h"
 

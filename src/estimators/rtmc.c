@@ -395,7 +395,7 @@ hides_infinity(const GroupColumns *group, const RtmcTable *table)
 	return found;
 }
 
-/* By step the entry of its state or pair, if anybody wants it. */
+/* By step the entry of its state or pair, if it is needed. */
 #define SPREAD(column, entries, of_step) \
 	do { \
 		if ((column) != NULL) \
@@ -409,7 +409,7 @@ hides_infinity(const GroupColumns *group, const RtmcTable *table)
 
 /*
  * Unread columns are left out, but not their range check: whether a query
- * fails shall not depend on which columns it asks for.
+ * fails must not depend on its columns.
  */
 void
 rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns)

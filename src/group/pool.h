@@ -29,7 +29,7 @@ extern void require_same_unit(const GroupColumns *group, const GroupColumns *his
  * others, whose age is how many policy steps they lie before the newest of the first.
  * NULL: all count 1.  One of which no policy step is known is an error; in a pool
  * that is forgiving it is not judged, if it is of the history, and if none of the first
- * is known nobody is.
+ * is known no session is.
  */
 extern const double *weigh_by_age(const GroupColumns *pooled, uint32 n_own, double decay, RolloutFacts *facts);
 

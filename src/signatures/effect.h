@@ -43,7 +43,7 @@ typedef enum TextUse
 	TEXT_CONTENT,				/* what is written or run, to be hashed */
 	TEXT_PATCH,					/* a patch: an effect per file of it takes this one's place */
 	TEXT_SCRIPT,				/* a script: its effects take this one's place */
-	TEXT_SQL					/* content, unless it only asks */
+	TEXT_SQL					/* content, unless it only queries */
 } TextUse;
 
 typedef struct Effect

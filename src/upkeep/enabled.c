@@ -3,7 +3,7 @@
  *		When a trigger of ours fires, by session_replication_role.
  *
  * As ALTER TABLE … ENABLE ALWAYS TRIGGER and ENABLE REPLICA TRIGGER, also where the
- * statement that asks for it reads the table, as CREATE TRIGGER allows.
+ * statement that needs it reads the table, as CREATE TRIGGER allows.
  */
 #include "postgres.h"
 

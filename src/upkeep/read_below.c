@@ -433,7 +433,7 @@ walk_node(Node *node, void *context)
 		return false;
 	if (IsA(node, Query))
 		return walk_query(walk, (Query *) node);
-	/* CURRENT_TIMESTAMP and its like: who asks and when. */
+	/* CURRENT_TIMESTAMP, CURRENT_USER and the like. */
 	if (IsA(node, SQLValueFunction) && ((SQLValueFunction *) node)->op != SVFOP_CURRENT_CATALOG)
 		give(walk, "changing", walk->place, deparse_expression(node, NIL, false, false));
 	if (IsA(node, XmlExpr))

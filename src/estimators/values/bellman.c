@@ -209,7 +209,7 @@ has_cuts(const GroupColumns *group, const int32 *next)
 	return false;
 }
 
-/* The values of the states; NULL where no target asks for them. */
+/* The values of the states; NULL if no target needs them. */
 static double *
 state_values(const GroupColumns *group, const Identities *states, const int32 *next, const BellmanOptions *options)
 {

@@ -7,7 +7,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* What a query asks for, when it can be had by a fold. */
+/* What a query needs, if a fold can compute it. */
 typedef struct Fold
 {
 	List	   *keys;			/* expressions */

@@ -36,7 +36,7 @@ note_memory(GroupFoldState *fold)
 void
 begin_table(GroupFoldState *fold, long n_groups)
 {
-	/* Without groups the table shall take but a part of the memory. */
+	/* Without groups the table must use only a part of the memory. */
 	long		n_buckets = Min(n_groups, hash_memory_limit() / (8 * sizeof(TupleHashEntryData)));
 	Size		most_images;
 	Oid		   *functions;

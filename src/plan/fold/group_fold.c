@@ -127,7 +127,7 @@ describe_keys(GroupFoldState *fold, EState *estate)
 	prepare_blame(fold);
 }
 
-/* A table that may not be large shall not be taken for full because of what it has not used. */
+/* A table that must stay small does not count as full because of memory that it has not used. */
 static Size
 largest_table_block(void)
 {
@@ -369,7 +369,7 @@ begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared)
 	MemoryContextSwitchTo(old);
 }
 
-/* The shared memory is about to go: what EXPLAIN wants to know of it is kept. */
+/* The shared memory is about to be freed: keep what EXPLAIN shows of it. */
 static void
 end_exchange(CustomScanState *node)
 {

@@ -53,7 +53,7 @@ place_value(StoredLayout *layout, Form_pg_attribute attribute, const char *data,
 	return offset;
 }
 
-/* What a layout says of the arguments as a step. */
+/* The arguments as a step, by a layout. */
 static void
 place_step(const FoldInput *input, const FoldSource *source, const uint32 *offsets, StoredLayout *layout)
 {
@@ -536,7 +536,7 @@ read_arguments(FoldInput *input)
 	read_columns(source->columns + input->first_arg, input->n_args, source->slot);
 }
 
-/* Has a row all that its scan asks for? */
+/* Does a row have all columns that its scan needs? */
 static pg_noinline bool
 has_required(const FoldSource *source, TupleTableSlot *row)
 {

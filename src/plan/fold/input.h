@@ -26,7 +26,7 @@ typedef struct StoredColumn
 	AttrNumber	position;		/* from 0 */
 } StoredColumn;
 
-/* A value before the last that is read whose length its first byte says. */
+/* A value before the last one read whose first byte has its length. */
 typedef struct ShortValue
 {
 	uint32		offset;

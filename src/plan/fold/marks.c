@@ -52,7 +52,7 @@ begin_marks(GroupMarks *marks, int expected_groups)
 		pg_atomic_init_u32(&marks->words[w], 0);
 }
 
-/* Hash tables take buckets and parts by the same hash: what is near in one shall be far in the other. */
+/* Hash tables take buckets and parts by the same hash: what is near in one must be far in the other. */
 static uint32
 bit_of(const GroupMarks *marks, uint32 hash)
 {

@@ -360,7 +360,7 @@ stored_row(PlannerInfo *root, Path *path, const Fold *fold, Places *places)
 /*
  * A path that gives the inputs, with as little work as can be: rows as they are
  * stored, or as they come, or else the inputs and nothing more.  The latter is
- * also what a sort wants.
+ * also what a sort needs.
  */
 static Path *
 path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, Places *places)

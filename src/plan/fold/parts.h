@@ -5,7 +5,7 @@
  * Where rows of many groups take turns, every row would wait for the memory that
  * its group belongs to.  Written one after the other into one of many parts they wait
  * for nothing, and when all have been, a part at a time is folded where everything
- * is at hand.  Blocks of records are kept in memory; when there is no more of it,
+ * is current.  Blocks of records are kept in memory; when there is no more of it,
  * whole parts go to disk, one after the other.
  *
  * Parts are a stack.  The last one is taken and folded; of groups for which there is no
@@ -31,7 +31,7 @@ typedef struct RecordPlace
 	uint32		size;			/* 0: nowhere */
 } RecordPlace;
 
-/* The size is first, as an exchange wants it. */
+/* The size is first, as an exchange requires. */
 typedef struct RecordBlock
 {
 	uint32		size;			/* of what is written, this included */

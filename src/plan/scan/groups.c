@@ -14,7 +14,7 @@
  * Arguments into the call.  A group that is toasted, or still growing, is
  * brought into one piece once, though several functions ask about it; one that
  * the call before has too is not computed again.  Columns may lie in the group
- * itself: those that shall outlive the row it came in are of the copy that is kept.
+ * itself: those that must outlive their row belong to the copy that is kept.
  */
 static bool
 evaluate_arguments(SetExprState *call, const SetExprState *same_group, ExprContext *econtext, struct varlena *kept, Datum *last_group, Datum *last_flat)

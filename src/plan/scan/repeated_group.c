@@ -2,7 +2,7 @@
  * repeated_group.c
  *		A group that comes again, scan after scan, is not computed again by a StepScan.
  *
- * That is what a nested loop over steps asks for, and the planner makes one where it
+ * That is what a nested loop over steps does, and the planner makes one where it
  * takes the steps for a single row: a batch that came after the table's statistics.
  */
 #include "postgres.h"

@@ -7,7 +7,7 @@
  * every row out of it again.  For functions that have their result as columns
  * already (all that end with return_rows) that is most of what they cost.  This node
  * calls the functions in the same way but leaves the columns where they are, and makes
- * of each row only the values that the query asks for.
+ * of each row only the values that the query needs.
  *
  * Semantics are those of FunctionScan: arguments are evaluated once a scan (again
  * only when they depend on what has changed), a strict function of NULL gives no

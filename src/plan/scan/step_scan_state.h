@@ -77,7 +77,7 @@ show_outer_columns(const TupleTableSlot *outer, const OuterColumns *columns, Tup
 
 /*
  * groups.c: the columns of the next group of which there are rows; false after the
- * last.  Apart from what runs for every row, which shall not save registers for it.
+ * last.  Apart from what runs for every row, which must not save registers for it.
  */
 extern bool evaluate_next_group(StepScanState *scan);
 

@@ -171,7 +171,7 @@ unescaped(char *text, int length)
 	return span_make(text, to);
 }
 
-/* What echo or printf prints, as far as it is plain. */
+/* What echo or printf prints, if it has no expansions. */
 static Span
 printed_text(const Invocation *run)
 {
@@ -229,7 +229,7 @@ act_wrapper(Invocation *run, Outcome *outcome)
 	Operands	operands = invocation_operands(run);
 	int			at;
 
-	/* command -v NAME asks for it */
+	/* command -v NAME looks it up */
 	if (strcmp(name, "command") == 0 && shell_word(command, run->at)[0] == '-')
 		return set_outcome(outcome, EFFECT_SEARCH, span_none(), false);
 	at = operand_after(&operands, run->program->operands);

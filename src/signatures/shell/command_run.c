@@ -6,7 +6,7 @@
 
 #include "signatures/shell/invocation.h"
 
-/* A run of `path`, with what its first operand asks for. */
+/* A run of `path`, with the command of its first operand. */
 Doing
 run_program(const ShellCommand *command, int i, Outcome *outcome)
 {

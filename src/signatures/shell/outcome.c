@@ -71,7 +71,7 @@ asks_in_sql(Span statement)
 	return false;
 }
 
-/* SQL that is known now: all of it only asks, or it is the effect's content. */
+/* SQL that is known now: all of it only queries, or it is the effect's content. */
 static void
 read_sql(Effect *effect)
 {
@@ -96,7 +96,7 @@ read_sql(Effect *effect)
 	}
 }
 
-/* What is written or run, now or as soon as it is read. */
+/* What is written or run, now or once it has been read. */
 void
 set_text(Effect *effect, Text text, TextUse use)
 {

@@ -25,7 +25,7 @@ typedef enum ProgramKind
 	PROGRAM_GREP,
 	PROGRAM_HEAD,
 	PROGRAM_INTERPRETER,		/* runs a script of its own language */
-	PROGRAM_LIST,				/* asks about a file or directory */
+	PROGRAM_LIST,				/* queries a file or directory */
 	PROGRAM_LIST_HERE,			/* about the current directory, if it names none */
 	PROGRAM_MAKE,
 	PROGRAM_NOTHING,			/* changes only the shell itself */
