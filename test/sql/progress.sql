@@ -209,6 +209,7 @@ SELECT progress_fit(7, '{1}'::real[], 'NaN', 1);
 SELECT progress_fit(7, '{1}'::real[], 'Infinity', 1);
 SELECT progress_fit(7, '{1}'::real[], o, 1) FROM (VALUES (0), (0), (1)) v(o);
 SELECT progress_fit(r, '{1e30}'::real[], 1e300, 1) FROM generate_series(1, 2) r;
+SELECT progress_fit(r, ARRAY[r * 1e-37]::real[], r * 1e300, 0) FROM generate_series(0, 1) r;
 SELECT progress_fit(7, '{1}'::real[], 1, -1);
 SELECT progress_fit(7, '{1}'::real[], 1, 'NaN');
 SELECT progress_fit(7, '{1}'::real[], 1, NULL);
