@@ -30,11 +30,11 @@ SELECT (SELECT count(*) FROM q) AS judged, (SELECT count(*) FROM s) AS steps;
 
 SELECT pool, norm, gamma, count(a.advantage), count(*) FILTER (WHERE differ(a.advantage, e.a)) AS wrong
 FROM unnest('{joint,separate}'::text[]) pool, unnest('{std,mean}'::text[]) norm, unnest('{1,0.9}'::float8[]) gamma, LATERAL (
-	WITH x AS (SELECT grp, r, k, CASE WHEN k = steps THEN t ELSE turn_reward END AS x, CASE WHEN pool = 'separate' AND k = steps THEN 1 ELSE 0 END AS kind, id FROM q),
+	WITH x AS (SELECT grp, r, k, CASE WHEN k = steps THEN t ELSE turn_reward END AS x, CASE WHEN pool = 'separate' AND k = steps THEN 1 ELSE 0 END AS kind, id FROM q WHERE grp % 4 = 0),
 	m AS (SELECT grp, kind, avg(x) AS mean, sqrt(var_pop(x) + 1e-8) + 1e-6 AS sd FROM x GROUP BY 1, 2),
 	y AS (SELECT x.*, (x - mean) / CASE norm WHEN 'std' THEN sd ELSE 1 END AS y, count(x.x) OVER (PARTITION BY r ORDER BY k) AS c FROM x JOIN m USING (grp, kind))
 	SELECT f.id, sum(y.y * power(gamma, y.c - first.c)) AS a FROM y f, LATERAL (SELECT min(c) AS c FROM y o WHERE o.r = f.r AND o.k >= f.k AND o.x IS NOT NULL) first, LATERAL (SELECT * FROM y o WHERE o.r = f.r AND o.k >= f.k AND o.x IS NOT NULL) y GROUP BY f.id) e
-	JOIN (g CROSS JOIN LATERAL igpo(g, 1) b) ON b.step_id = e.id, LATERAL (SELECT advantage FROM igpo(g.g, gamma, pool, norm) z WHERE z.step_id = e.id) a WHERE g.grp % 4 = 0
+	JOIN LATERAL (SELECT a.* FROM g, igpo(g, gamma, pool, norm) a WHERE grp % 4 = 0) a ON a.step_id = e.id
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 
 -- NULL where a rollout is not judged, and nowhere else.
