@@ -72,7 +72,6 @@ def of_kept(mode: str, as_of: Any, age: Any, problem: str | None) -> Line:
 
 
 def checked(connection: psycopg.Connection[Any], about: tuple[Any, ...]) -> Iterator[Line]:
-    """Of one attachment."""
     prefix, oid, source, keys, views = about
 
     def rows(query: str, kind: str, rest: str = "") -> list[tuple[Any, ...]]:
@@ -99,7 +98,6 @@ def checked(connection: psycopg.Connection[Any], about: tuple[Any, ...]) -> Iter
 
 
 def chosen(asked: list[str], names: list[str]) -> list[str]:
-    """The attachments that were named, or all."""
     for name in asked:
         if name not in names:
             near = nearest(name, names)
@@ -110,7 +108,6 @@ def chosen(asked: list[str], names: list[str]) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit status 1 if something is wrong."""
     n_wrong = 0
     with database.connect(options) as connection:
         database_name = database.value(connection, "SELECT current_database()")

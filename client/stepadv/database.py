@@ -95,7 +95,6 @@ def columns_of(connection: Connection, schema: str, *relations: str) -> list[dic
 
 
 def value(connection: Connection, query: str, *arguments: Any) -> Any:
-    """The first column of the first row."""
     row = connection.execute(query, arguments or None).fetchone()
     return None if row is None else row[0]
 

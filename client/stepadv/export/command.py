@@ -49,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def file_to_write(path: str) -> Iterator[IO[str]]:
-    """A file that gets its name when it is complete."""
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
@@ -118,7 +117,6 @@ def write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> i
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the file; exit status 0."""
     # One snapshot for all lines.
     with database.connect(options) as connection, connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

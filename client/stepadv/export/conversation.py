@@ -45,7 +45,6 @@ def results_of(calls: list[Step], seen: str | None, whose: str) -> Iterator[Mess
 
 
 def message_of(turn: list[Step]) -> Message:
-    """A turn of the model, with its calls."""
     if turn[0].tool is None:
         return {"role": "assistant", "content": turn[0].action}
     args = [call.args if call.args not in (None, "null") else "{}" for call in turn]

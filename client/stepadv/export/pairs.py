@@ -64,7 +64,6 @@ class Pairs:
         return (query.replace("%", "%%") + condition + order.replace("%", "%%")) if condition else query + order
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """All pairs."""
         source = self.lines.source
         if source.oid in self.attachment.kinds:
             yield from source.rows(self.query())
@@ -108,7 +107,6 @@ class Pairs:
 
 
 def pairs(lines: Lines) -> Iterator[str]:
-    """A pair per line."""
     of = Pairs(lines)
     n = len(of.keys)
     for row in of.rows():

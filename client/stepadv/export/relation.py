@@ -56,8 +56,6 @@ class Attachment(NamedTuple):
 
 
 class Relation:
-    """A table or view."""
-
     def __init__(self, connection: psycopg.Connection[Any], oid: int) -> None:
         self.connection, self.oid = connection, oid
         query = """SELECT n.nspname, c.relname, c.relkind::text FROM pg_class c
@@ -69,7 +67,6 @@ class Relation:
         self.columns = {name: Column(*about) for name, *about in connection.execute(_COLUMNS, (oid,))}
 
     def need(self, names: Iterable[str], why: str = "") -> None:
-        """Says which column is missing."""
         for name in (name for name in names if name not in self.columns):
             near = nearest(name, self.columns)
             hint = why or (f'perhaps you meant "{near}"' if near else "")
@@ -98,8 +95,6 @@ class Relation:
 
 
 class Source(Relation):
-    """A relation of advantages."""
-
     def __init__(self, connection: psycopg.Connection[Any], oid: int, group_by: list[str] | None) -> None:
         super().__init__(connection, oid)
         self._below = connection.execute(_BELOW, (oid,)).fetchall()
@@ -136,7 +131,6 @@ class Source(Relation):
         return Attachment(values, list(values.columns)[:n], kind_of, shown, shown_rollouts, options or {})
 
     def is_of_batch_td(self) -> bool:
-        """A view of it, or a selection from one."""
         kinds = self.attachment.kinds if self.attachment else {}
         below = [self.oid] if self.oid in kinds else [oid for oid, _, _ in self._below]
         return "batch_td" in {kinds.get(oid) for oid in below}

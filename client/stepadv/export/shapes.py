@@ -26,7 +26,6 @@ def dump(value: Any) -> str:
 
 
 def joined(*objects: str) -> str:
-    """One object of the members of several."""
     return "{" + ", ".join(o[1:-1] for o in objects if o != "{}") + "}"
 
 
@@ -43,8 +42,6 @@ def whose(step_no: int, rollout: str | None) -> str:
 
 
 class Lines:
-    """What all shapes have in common."""
-
     def __init__(self, source: Source, options: Namespace, steps: Relation | None) -> None:
         """Looks up what the shape needs; steps: the relation with all steps, if it was given."""
         self.source, self.options, self.columns = source, options, source.columns
@@ -56,7 +53,6 @@ class Lines:
         self._conversation: tuple[Any, Conversation] | None = None
 
     def items(self, names: list[str]) -> dict[str, str]:
-        """Columns under their names."""
         return {n: f"s.{quoted(n)}" if n != "advantage" else "s.advantage::float8" for n in names}
 
     def rows(
@@ -84,7 +80,6 @@ class Lines:
         return {"advantages": f"coalesce(stepadv.broadcast(s.advantage::float8, {mask}), {filled})"}
 
     def beside(self) -> str:
-        """Members beside those of the shape."""
         if self.options.columns is not None:
             return members(self.items(self.options.columns))
         there = [n for n in (*TOKENS, "reason") if n in self.columns]
@@ -107,7 +102,6 @@ class Lines:
         return f"SELECT {', '.join(items)} FROM {self.steps.sql.replace('%', '%%')} x WHERE "
 
     def rollout(self, key: tuple[str | None, ...]) -> list[Step]:
-        """All steps of a rollout."""
         assert self.steps is not None
         where, values = self.steps.where([*self.keys, "rollout_id"], key, "x")
         rows = self.source.connection.execute(self._told + where + " ORDER BY x.step_no", values)
@@ -124,7 +118,6 @@ class Lines:
         return found
 
     def refuse(self, *names: str) -> None:
-        """A line has no member twice."""
         for name in self.options.columns or []:
             if name in names:
                 hint = "leave it out by --columns"
@@ -132,7 +125,6 @@ class Lines:
 
 
 def steps(lines: Lines) -> Iterator[str]:
-    """A step per line, with its columns."""
     names = lines.options.columns
     if names is None:
         names = [n for n in (*KNOWN, *TOKENS, "reason") if n in lines.columns]

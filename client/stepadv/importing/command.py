@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from itertools import chain, islice
 
 import psycopg
 from psycopg import sql
@@ -15,11 +16,12 @@ from psycopg import sql
 from stepadv import database
 from stepadv.database import Connection, columns_of
 from stepadv.importing.files import CannotRead, File, documents_of, list_files, spooled_stdin
+from stepadv.importing.format import Rollout
 from stepadv.importing.formats import FORMATS, explain
 from stepadv.importing.load import Loader, Reader, Result, load_at_once
 from stepadv.importing.runs import LOOKED_FOR, Runs
 from stepadv.importing.tally import Tally, warn
-from stepadv.importing.values import words
+from stepadv.importing.values import Json, first, words
 from stepadv.importing.verdicts import Outcomes
 from stepadv.importing.writer import Tables
 from stepadv.text import Failed, complain, count, nearest, safe, shorten
@@ -62,31 +64,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 # ----------
 
 
-def preview(file: File, options: argparse.Namespace, most: int = 3) -> Iterator[str]:
-    """The first steps of a file as they would be stored."""
-    n = 0
-    for rollout, _ in Reader(file, file.source, options, Tally()).rollouts():
-        task = rollout.get("task_id") or rollout.get("group_id")
-        about = {"task_id": task, "rollout_id": rollout.get("rollout_id"), "outcome": rollout.get("outcome")}
-        for i, step in enumerate((rollout.get("steps") or [])[: most - n]):
-            step = {**about, "step_no": i, **step}
-            yield ", ".join(f"{name} {step[key]}" for name, key in OF_TRY.items() if step.get(key) is not None)
-            texts = {name: " ".join((words(step.get(name)) or "").split()) for name in COLUMNS}
-            yield from (f"  {name}: {shorten(text, 110)}" for name, text in texts.items() if text)
-            n += 1
-        if n >= most:
-            return
+def steps_of(rollout: Rollout) -> Iterator[dict[str, Json]]:
+    about = {"task_id": first(rollout, "task_id group_id"), **{n: rollout.get(n) for n in ("rollout_id", "outcome")}}
+    for i, step in enumerate(rollout.get("steps") or ()):
+        yield {**about, "step_no": i, **step}
+
+
+def preview(file: File, options: argparse.Namespace) -> Iterator[str]:
+    """The first three steps of a file as they would be stored."""
+    rollouts = Reader(file, file.source, options, Tally()).rollouts()
+    for step in islice(chain.from_iterable(steps_of(rollout) for rollout, _ in rollouts), 3):
+        yield ", ".join(f"{name} {step[key]}" for name, key in OF_TRY.items() if step.get(key) is not None)
+        texts = {name: " ".join((words(step.get(name)) or "").split()) for name in COLUMNS}
+        yield from (f"  {name}: {shorten(text, 110)}" for name, text in texts.items() if text)
 
 
 def explained(file: File) -> list[str]:
-    n, first = 0, None
-    for n, document in enumerate(documents_of(file.path), 1):
-        first = document if n == 1 else first
-    return ["the file is empty"] if first is None else explain(first.value, n)
+    documents = documents_of(file.path)
+    begin = next(documents, None)
+    return ["the file is empty"] if begin is None else explain(begin.value, 1 + sum(1 for _ in documents))
 
 
 def look_over(file: File, options: argparse.Namespace) -> bool:
-    """Whether it could be shown."""
     print(safe(file.name))
     try:
         lines = list(preview(file, options)) if options.preview else []
@@ -204,7 +203,6 @@ class Import:
         self.progress(f"{self.n_files} of {count(len(self.runs.files), 'file')}, {n} steps, {seconds:.0f} s")
 
     def summary(self) -> int:
-        """Prints it, and gives the exit status."""
         tally, empty = self.tally, self.listing.empty
         n_left_out = len(self.left_out) + self.listing.n_failed
         lines = [f"{count(self.n_files, 'file')}, {n_left_out} left out"]

@@ -115,7 +115,6 @@ class Conversation:
         self.add(CALL, id=words(id), tool=words(tool), args=args)
 
     def about(self) -> dict[str, Json]:
-        """Members of a rollout."""
         return {"steps": self.steps(), "dropped": self.dropped, "repaired": self.repaired}
 
     def steps(self) -> list[dict[str, Json]]:
@@ -199,7 +198,6 @@ def is_of_model(message: Json) -> bool:
 
 
 def ends(block: Json, endings: tuple[str, ...]) -> bool:
-    """Whether a block's type ends so."""
     kind = block.get("type") if isinstance(block, dict) else None
     return isinstance(kind, str) and kind.endswith(endings)
 

@@ -150,7 +150,6 @@ def reading() -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_file(path: str) -> Iterator[IO[bytes]]:
-    """Plain or packed."""
     with reading():
         with open(path, "rb") as raw:
             begin = raw.read(6)
@@ -172,7 +171,6 @@ class Document(NamedTuple):
 
 
 def parsed(n: int, data: bytes) -> Document:
-    """JSON, or a log."""
     is_json = False
     try:
         if len(data) > MAX_BYTES:

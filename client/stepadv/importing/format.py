@@ -38,7 +38,6 @@ NUMBERED = re.compile(r"(?:run|try|trial|attempt|seed|rollout)[-_ ]?([0-9]+)", r
 
 
 def base_of(path: str) -> str:
-    """A file's own name, without endings."""
     name = os.path.basename(path)
     while ending := next((e for e in ENDINGS if name.lower().endswith(e)), None):
         name = name[: -len(ending)]
@@ -58,8 +57,6 @@ def name_parts(path: str) -> tuple[str, str]:
 
 
 class Where(NamedTuple):
-    """Where a document is from."""
-
     source: str | None = None  # the file's path; a part "." says where the name begins
     n: int = 1  # the number of the document in it
 
@@ -99,8 +96,6 @@ Mark = str | tuple[str, Callable[[Json], object]]
 
 
 class Format(NamedTuple):
-    """How documents of a kind are read."""
-
     has: tuple[tuple[Mark, ...], ...]  # a document of the format has all marks of one of these variants
     read: Callable[[Json, Where], Iterable[Rollout]] = lambda document, where: ()
     # If many documents make one rollout: (its key, part) of each, and the rollouts of the parts of a key.
@@ -139,7 +134,6 @@ def sees(mark: Mark, document: Json) -> bool:
 
 
 def spoken(mark: Mark) -> str:
-    """A mark, for people."""
     if not isinstance(mark, str):
         return mark[0]
     said = []

@@ -1,14 +1,11 @@
 """One file into the tables, in one transaction: all of it, or nothing; and many files at once."""
 
-import multiprocessing
 import os
 import pickle
 import signal
-import sqlite3
 from argparse import Namespace
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,44 +31,56 @@ Amend = Callable[[Rollout, File, Tally], Rollout]
 # ----------
 
 
+@contextmanager
+def on_disk() -> Iterator[Any]:
+    """Most files need no disk, and the program begins faster without what writes there."""
+    import sqlite3
+
+    try:
+        yield sqlite3
+    except sqlite3.Error as error:
+        raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error}") from None
+
+
 class Parts:
     """Parts of rollouts, by the keys of these, until the rest of a file is read; on disk, if they are many."""
 
     def __init__(self) -> None:
         self.begins: dict[Hashable, int] = {}  # the first document of a key
         self.held: dict[Hashable, list[Json]] = {}
-        self.disk: sqlite3.Connection | None = None
+        self.disk: Any = None
 
     def add(self, key: Hashable, n: int, part: Json) -> None:
         self.begins.setdefault(key, n)
         self.held.setdefault(key, []).append(part)
 
     def spill(self) -> None:
-        if self.disk is None:
-            self.disk = sqlite3.connect("")
-            self.disk.executescript("PRAGMA journal_mode = OFF; CREATE TABLE part (key INTEGER, data BLOB)")
         numbers = {key: number for number, key in enumerate(self.begins)}
         rows = ((numbers[key], pickle.dumps(part, 5)) for key, parts in self.held.items() for part in parts)
-        self.disk.executemany("INSERT INTO part VALUES (?, ?)", rows)
+        with on_disk() as sqlite3:
+            if self.disk is None:
+                self.disk = sqlite3.connect("")
+                self.disk.executescript("PRAGMA journal_mode = OFF; CREATE TABLE part (key INTEGER, data BLOB)")
+            self.disk.executemany("INSERT INTO part VALUES (?, ?)", rows)
         self.held = {}
 
     def take(self, but: Hashable = None) -> Iterator[tuple[int, list[Json]]]:
         """Those of all keys but one, each with its first document."""
         if self.disk is not None:
             self.spill()
-            self.disk.execute("CREATE INDEX by_key ON part (key)")
+            with on_disk():
+                self.disk.execute("CREATE INDEX by_key ON part (key)")
         for number, key in enumerate([key for key in self.begins if key != but]):
             if self.disk is None:
                 found = self.held.pop(key)
             else:
-                rows = self.disk.execute("SELECT data FROM part WHERE key = ? ORDER BY rowid", (number,))
-                found = [pickle.loads(data) for (data,) in rows]
+                with on_disk():
+                    rows = self.disk.execute("SELECT data FROM part WHERE key = ? ORDER BY rowid", (number,))
+                    found = [pickle.loads(data) for (data,) in rows]
             yield self.begins.pop(key), found
 
 
 class Reader:
-    """The rollouts of one file."""
-
     def __init__(self, file: File, source: str, options: Namespace, tally: Tally):
         self.file, self.source, self.tally = file, source, tally
         self.paths = (file.path, *file.more)
@@ -97,32 +106,29 @@ class Reader:
 
     def rollouts(self) -> Iterator[tuple[Rollout, int]]:
         parts = Parts()
-        try:
-            for n, value, n_nul, size in self.documents():
-                self.size += size
-                self.tally.repaired["U+0000 in texts, now U+FFFD"] += n_nul
-                if self.top is None and not isinstance(value, str):
-                    self.top = keys_of(value)
-                format = self.format_of(n, value)
-                if format is None:
-                    continue
-                where = Where(self.paths[n - 1]) if self.file.more else Where(self.source, n)
-                if format.split is None:
-                    for rollout in self.trying(n, format.read, value, where):
-                        yield rollout, n
-                    continue
-                for key, part in self.trying(n, format.split, value, where):
-                    parts.add("" if self.file.more else key, n, part)
-                if self.size > CHUNK and format.in_parts:
-                    # Of the last there may be more.
-                    yield from self.joined(parts, format, next(reversed(parts.held), None))
-                elif self.size > CHUNK:
-                    parts.spill()
-                self.size = 0 if self.size > CHUNK else self.size
-            if parts.begins and self.likely is not None:
-                yield from self.joined(parts, FORMATS[self.likely])
-        except sqlite3.Error as error:
-            raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error}") from None
+        for n, value, n_nul, size in self.documents():
+            self.size += size
+            self.tally.repaired["U+0000 in texts, now U+FFFD"] += n_nul
+            if self.top is None and not isinstance(value, str):
+                self.top = keys_of(value)
+            format = self.format_of(n, value)
+            if format is None:
+                continue
+            where = Where(self.paths[n - 1]) if self.file.more else Where(self.source, n)
+            if format.split is None:
+                for rollout in self.trying(n, format.read, value, where):
+                    yield rollout, n
+                continue
+            for key, part in self.trying(n, format.split, value, where):
+                parts.add("" if self.file.more else key, n, part)
+            if self.size > CHUNK and format.in_parts:
+                # Of the last there may be more.
+                yield from self.joined(parts, format, next(reversed(parts.held), None))
+            elif self.size > CHUNK:
+                parts.spill()
+            self.size = 0 if self.size > CHUNK else self.size
+        if parts.begins and self.likely is not None:
+            yield from self.joined(parts, FORMATS[self.likely])
 
     def format_of(self, n: int, value: Json) -> Format | None:
         """If documents are parts of rollouts, the first tells; lines of a log differ."""
@@ -165,8 +171,6 @@ class Reader:
 
 @dataclass
 class Result:
-    """What became of a file."""
-
     tally: Tally = field(default_factory=Tally)
     failed: bool = False
     said: list[str] = field(default_factory=list)  # what was left out, why, what may help
@@ -174,8 +178,6 @@ class Result:
 
 
 class Loader:
-    """Files by one connection, one after the other."""
-
     def __init__(self, tables: Tables, amend: Amend):
         self.tables, self.options, self.amend = tables, tables.options, amend
 
@@ -222,7 +224,6 @@ class Loader:
         return [first, *(f"  {line}" for line in listed[1:]), *more]
 
     def advice(self, tally: Tally) -> Iterator[str]:
-        """The option that may help with what was left out."""
         options, n_usable = self.options, tally.counts["usable"]
         if tally.counts["unknown"]:
             yield "--explain shows what was looked for, -f names the format"
@@ -260,7 +261,10 @@ def work(file: File) -> Result:
 def load_at_once(
     jobs: int, make: Callable[[], Loader], files: list[File], done: Callable[[File, Result], None]
 ) -> None:
-    """So many files at once, over a connection each."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), start, (make,)) as pool:
         waiting = {pool.submit(work, file): file for file in files}
         try:

@@ -71,8 +71,6 @@ def cost(value: Json, name: str) -> str:
 
 
 def typed(kind: type, noun: str, spell: Callable[[Any], str]) -> "Encode":
-    """Encodes values of one type."""
-
     def encode(value: Json, name: str) -> str:
         if type(value) is not kind:
             raise wrong(name, noun, value)
@@ -103,8 +101,6 @@ def time(value: Json, name: str) -> str:
 
 
 def array(noun: str, types: set[type], is_right: Callable[[Any], bool], spell: Callable[[Any], str]) -> "Encode":
-    """Encodes lists of such values."""
-
     def encode(value: Json, name: str) -> str:
         if not isinstance(value, list):
             raise wrong(name, "array", value)
@@ -155,8 +151,6 @@ def as_bytes(line: str) -> bytes:
 
 
 class Shape(NamedTuple):
-    """What the tables of a schema are like."""
-
     keys: list[str]  # columns of the group: those of the primary key but rollout_id
     others: list[str]  # of task, run, version, step and tags, columns that are no keys
     lacking: list[str]  # and those that the tables do not have
@@ -204,7 +198,6 @@ class Row:
     """A rollout, ready to be written."""
 
     def __init__(self, rollout: Rollout, place: int, shape: Shape, options: Namespace):
-        """place: the number of its document."""
         if "problem" in rollout:
             raise Bad(rollout["problem"])
         meta, names = rollout.get("meta"), names_of(rollout, shape, options)

@@ -144,7 +144,6 @@ def nearness(folder: str, other: str) -> tuple[int, int]:
 
 
 def folders_of(path: str) -> Iterator[str]:
-    """The folder of a file, and those above it."""
     while (path := os.path.dirname(path)) not in ("", "/"):
         yield path
 

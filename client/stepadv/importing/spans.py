@@ -19,7 +19,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, hear_messages
+from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, calls_of, hear_messages
 from stepadv.importing.format import Rollout, Where
 from stepadv.importing.values import Json, at, digest, fields, first, given, objects, unquoted, words
 from stepadv.importing.verdicts import score_of, verdict_of_scores
@@ -50,7 +50,7 @@ def noted(value: Json, role: str) -> list[Json]:
         inside = next((v[key] for key in ("messages", "contents") if isinstance(v.get(key), list)), None)
         inner = (at(v, "choices.0.message"), v.get("message"), v.get("content"))
         v = next((m for m in inner if isinstance(m, dict)), v) if inside is None else inside
-    if isinstance(v, dict) and ("role" in v or calls_something(v)):
+    if isinstance(v, dict) and ("role" in v or calls_of(v)):
         return [plain_message({"role": role, **v})]
     if isinstance(v, list):
         v = [unquoted(item) for item in v]
@@ -68,7 +68,7 @@ def plain_message(message: dict[str, Json]) -> dict[str, Json]:
     if isinstance(parts, list) and any(map(plain_part, parts)):
         return {**message, "parts": [plain_part(part) or part for part in parts]}
     content = message.get("content")
-    if isinstance(content, str) and content.lstrip().startswith('[{"function"') and not calls_something(message):
+    if isinstance(content, str) and content.lstrip().startswith('[{"function"') and not calls_of(message):
         calls = unquoted(content)
         if isinstance(calls, list) and all(at(c, "function.name") for c in calls):
             return {**message, "role": "assistant", "content": None, "tool_calls": calls}
@@ -85,10 +85,6 @@ def plain_part(part: Json) -> Json:
 
 def about_part(part: dict[str, Json]) -> dict[str, Json]:
     return {"id": part.get("id"), "name": part.get("name")}
-
-
-def calls_something(message: dict[str, Json]) -> bool:
-    return "tool_calls" in message or isinstance(at(message, "additional_kwargs.tool_calls"), list)
 
 
 # ----------

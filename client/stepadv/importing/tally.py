@@ -36,7 +36,6 @@ class Tally:
             self.problems.append((place, words))
 
     def tell(self, row: Row) -> None:
-        """A rollout that is in the tables."""
         self.note_try(hash(row.key), row.verdict)
         self.tasks.add(hash(row.task))
         self.counts["usable"] += 1
@@ -55,7 +54,6 @@ class Tally:
             self.note_try(key, verdict)
 
     def lines(self) -> Iterator[str]:
-        """The summary, but for files."""
         n = self.counts
         for what in ("added", "changed", "known already"):
             rollouts, steps = n[f"rollouts {what}"], n[f"steps {what}"]

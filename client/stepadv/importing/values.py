@@ -41,10 +41,6 @@ def to_json(value: Json) -> str:
     return _quote(value) if isinstance(value, str) else "".join(_encode(value, 0))
 
 
-def too_large(n: int) -> Unreadable:
-    return Unreadable(f"it has {n // 1048576} MB, more than the 256 that a document may have")
-
-
 def decode(data: bytes) -> str:
     """Bytes as text, which must be UTF-8."""
     try:
@@ -57,7 +53,6 @@ def decode(data: bytes) -> str:
 
 
 def complaint(error: ValueError | RecursionError) -> str:
-    """What the JSON parser complains of."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if not isinstance(error, json.JSONDecodeError):
@@ -104,7 +99,6 @@ def digest(value: Json) -> str:
 
 
 def short_id(text: str) -> str:
-    """An id derived from a text."""
     return hashlib.md5(text.encode(errors="replace"), usedforsecurity=False).hexdigest()[:10]
 
 
@@ -116,7 +110,6 @@ TYPES = {type(None): "null", bool: "boolean", int: "number", float: "number", st
 
 
 def type_of(value: Json) -> str:
-    """Its type in JSON."""
     return TYPES.get(type(value), "object")
 
 

@@ -46,8 +46,6 @@ def plain_path(source: str) -> str:
 
 
 class Tables:
-    """The tables of a schema, and how they are written."""
-
     def __init__(self, connection: psycopg.Connection[Any], options: Namespace):
         self.connection, self.options = connection, options
         if value(connection, "SELECT getdatabaseencoding()") != "UTF8":

@@ -38,7 +38,6 @@ def keys_of(document: Json) -> str:
 
 
 def unknown(document: Json) -> str:
-    """Why no format was recognized."""
     found = sorted(name for name, format in FORMATS.items() if fits(format, document))
     return f"the document may be {' or '.join(found)}" if len(found) > 1 else "the document has no known format"
 

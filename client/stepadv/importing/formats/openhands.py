@@ -48,8 +48,6 @@ def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 
 class Events:
-    """A conversation of events."""
-
     def __init__(self, events: list[dict[str, Json]]) -> None:
         self.talk = Conversation()
         self.answer: Json = None  # the model's, of which the last call was
@@ -118,7 +116,6 @@ class Events:
 
 
 def asked(events: list[dict[str, Json]]) -> Json:
-    """The first message of the user."""
     for event in events:
         if event.get("source") == "user" and (event.get("action") == "message" or event.get("kind") == "MessageEvent"):
             return first(event, "args.content llm_message.content")

@@ -17,7 +17,6 @@ HOSTED = {"id": "call_id id", "args": "arguments input action operation", "text"
 
 
 def parts_of(document: dict[str, Json]) -> tuple[Json, list[Json]]:
-    """The response, and its input."""
     run_items = first(document, RUN_ITEMS)
     if isinstance(run_items, list):
         items = [given({"output": i.get("output")}) | fields(i.get("raw_item")) for i in objects(run_items)]

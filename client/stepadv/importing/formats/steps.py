@@ -10,23 +10,28 @@ NAMES = ("run_id", "policy_version", "task_id", "group_id", "rollout_id")
 IN_ROLLOUT = {*NAMES, *OF_GROUP, *OF_ROLLOUT} - {"metadata"}
 IN_STEP = {*OF_STEP, *RARE} - {"state", "meta"}
 TEXTS = ("observation", "next_observation", "action")
-# What is no metadata; terminal: of the last step.
-KNOWN = IN_ROLLOUT | IN_STEP | {"meta", "terminal"}
+# Neither columns nor further metadata; terminal: of the last step.
+BESIDE = ("meta", "terminal")
 
 
 def split(document: Json, where: Where) -> Iterator[tuple[Hashable, Json]]:
     """A step, or members of the rollout alone; what has no column is metadata."""
     if not isinstance(document, dict):
         raise Bad(f"a line must be a JSON object, not {type_of(document)}")
-    step = {key: value for key, value in document.items() if key in IN_STEP and value is not None}
-    rollout = {key: value for key, value in document.items() if key in IN_ROLLOUT and value is not None}
-    for key in TEXTS:
-        if key in step and not isinstance(step[key], str):
-            step[key] = words(step[key])
-    meta, rest = document.get("meta"), document.keys() - KNOWN
+    step, rollout, more = dict[str, Json](), dict[str, Json](), dict[str, Json]()
+    for key, value in document.items():
+        if value is None:
+            continue
+        if key in IN_STEP:
+            step[key] = words(value) if key in TEXTS else value
+        elif key in IN_ROLLOUT:
+            rollout[key] = value
+        elif key not in BESIDE:
+            more[key] = value
+    meta = document.get("meta")
     if isinstance(meta, dict) and meta.get("model") is not None:
         rollout.setdefault("model", words(meta["model"]))
-    if more := {key: document[key] for key in document if key in rest and document[key] is not None} if rest else None:
+    if more:
         meta = {**(meta if isinstance(meta, dict) else given({"meta": meta})), **more}
     if meta is not None and "step_no" in step:
         step["meta"] = meta
