@@ -274,12 +274,13 @@ BEGIN
 		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role,
 			's'::text), 'stepadv_' || role);
 	END LOOP;
-	-- The tool call of a step, where calls are to be counted and the relation has it, as the source has.
+	-- The tool call of a step, where calls are counted or make states, and the relation has it, as the source has.
 	items := items || (
 		SELECT coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.role, (g).steps,
 			(g).roles ->> r.role, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.place), '')
 		FROM stepadv_internal.roles r
-		WHERE (g).roles ? 'category' AND r.role IN ('tool', 'args', 'ok') AND (g).roles ? r.role
+		WHERE ((g).roles ? 'category' OR (g).states = 'signature') AND r.role IN ('tool', 'args', 'ok')
+			AND (g).roles ? r.role
 			AND stepadv_internal.role_expression(r.kind,
 				stepadv_internal.base_type(stepadv_internal.column_type((g).steps, (g).roles ->> r.role))) IS NOT NULL);
 	RETURN format('SELECT %s%s FROM %s s', items, stepadv_internal.shown_items(g, (g).steps, '{}'::text[]),

@@ -30,23 +30,25 @@ COMMENT ON FUNCTION stepadv_internal.lineage_query(stepadv_internal.attached, st
 
 -- ---- Calls
 
--- What a call is counted under, over an alias of the adapter of shown steps; NULL
--- where no category was given.
-CREATE FUNCTION stepadv_internal.call_category(a stepadv_internal.attached, alias text) RETURNS text
+-- What a call is counted under, over an alias of the adapter of shown steps: as the view's option says (counted_by
+-- NULL), and then NULL where no category was given; or by 'action', its action_category.
+CREATE FUNCTION stepadv_internal.call_category(a stepadv_internal.attached, alias text, counted_by text)
+RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	counted_by CONSTANT text := coalesce(stepadv_internal.view_options(a, 'behaviour'::text) ->> 'category', 'column');
+	kind CONSTANT text := coalesce(counted_by, stepadv_internal.view_options(a, 'behaviour'::text) ->> 'category',
+		'column');
 	vocabulary CONSTANT text := stepadv.user_vocabulary((a).options #>> '{signature,vocabulary}'::text[])::text;
 BEGIN
-	IF counted_by NOT IN ('column', 'action') THEN
-		RAISE EXCEPTION 'category must be "column" or "action", not %', quote_literal(counted_by)
+	IF kind NOT IN ('column', 'action') THEN
+		RAISE EXCEPTION 'category must be "column" or "action", not %', quote_literal(kind)
 			USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'By action, calls are counted by action_category, for all tools: view, modify, test and others.';
-	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_category'::text) IS NULL THEN
+	ELSIF counted_by IS NULL AND stepadv_internal.column_type((a).shown, 'stepadv_category'::text) IS NULL THEN
 		RETURN NULL;
-	ELSIF counted_by = 'column' THEN
+	ELSIF kind = 'column' THEN
 		RETURN alias || '.stepadv_category';
 	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_tool'::text) IS NULL THEN
 		RAISE EXCEPTION 'category "action" needs a column given as tool' USING ERRCODE = 'null_value_not_allowed',
@@ -57,6 +59,6 @@ BEGIN
 			THEN alias || '.stepadv_args' ELSE 'NULL' END, nullif(vocabulary, '[]'));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS
+COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text, text) IS
 'part of attach: the category of a shown step, or with option {"behaviour": {"category": "action"}} its '
 'action_category; NULL without a category';

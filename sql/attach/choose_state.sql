@@ -1,7 +1,6 @@
 -- Which states show step-level credit in what is attached.
 
--- The values of the candidates of a group, as aggregates over rows x and, beside them, what the candidates say, s, and
--- what was done last, l.
+-- The values of the candidates of a group, as aggregates over rows x and, beside them, what the candidates say, s.
 CREATE FUNCTION stepadv_internal.candidate_values(a stepadv_internal.attached, n integer, policy text)
 RETURNS TABLE (i integer, state text, value text)
 LANGUAGE plpgsql STABLE
@@ -27,9 +26,7 @@ BEGIN
 		(-4, 'as attached', coalesce(stepadv_internal.history(a, plain), CASE WHEN own IS NOT NULL THEN plain END)),
 		(-3, 'last two actions', format('stepadv.history_states(%s, ''last''::text, 2)', plain)),
 		(-2, 'set of actions', format('stepadv.history_states(%s, ''set''::text)', plain)),
-		(-1, 'stateless', format('stepadv.history_states(%s, ''root''::text)', plain)),
-		(0, 'last category', CASE WHEN stepadv_internal.column_type((a).rows, 'action_signature'::text) IS NOT NULL
-			THEN format(folded, 'l.last') END)) v(i, state, value)
+		(-1, 'stateless', format('stepadv.history_states(%s, ''root''::text)', plain))) v(i, state, value)
 			WHERE v.value IS NOT NULL
 	UNION ALL SELECT c.c, NULL, format(folded, format('s.c%s', c.c)) FROM generate_series(1, n) c(c);
 END
@@ -70,7 +67,6 @@ DECLARE
 	task text;
 	joins text := '';
 	said text;
-	last text := '';
 	names text[];
 	made text;
 	sums float8[];
@@ -95,6 +91,14 @@ BEGIN
 				|| expressions;
 		END IF;
 	END IF;
+	-- What was done last, whether it failed, and how far the rollout is.
+	IF (a).states = 'signature' AND stepadv_internal.column_type((a).shown, 'stepadv_tool'::text) IS NOT NULL THEN
+		expressions := jsonb_build_object('last category', format('ROW(lag(ROW(%s, %s)) OVER (PARTITION BY %s, '
+			's.stepadv_rollout ORDER BY s.stepadv_no), %s / 5)',
+			stepadv_internal.call_category(a, 's'::text, 'action'::text),
+			CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_ok'::text) IS NOT NULL THEN 's.stepadv_ok'
+				ELSE 'NULL' END, shown_keys, stepadv_internal.shown_number(a, 's'::text))) || expressions;
+	END IF;
 	asked := ARRAY(SELECT e.key FROM jsonb_each_text(expressions) WITH ORDINALITY e(key, value, i) ORDER BY e.i);
 	SELECT string_agg(format(', stepadv.signature_hash((%s)::text) AS %s', e.expression, e.name), '' ORDER BY e.i)
 		INTO said
@@ -116,18 +120,6 @@ BEGIN
 			joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[run.alias]);
 		END IF;
 	END IF;
-	IF 'last category' = ANY (names) THEN
-		-- What was done last, whether it failed, and how far the rollout is.
-		last := format($q$ LEFT JOIN (SELECT %1$s, x.rollout_id, x.step_no, stepadv.signature_hash(concat(lag((
-				SELECT k.kind FROM pg_catalog.unnest(%2$L::text[]) WITH ORDINALITY k(kind, i)
-				WHERE x.action_signature ~ concat('(^| ; )', k.kind) ORDER BY k.i LIMIT 1)
-				|| coalesce(substring(x.action_signature, ':error'), ''))
-				OVER (PARTITION BY %1$s, x.rollout_id ORDER BY x.step_no), ' ', x.step_no / 5)) AS last FROM %3$s x) l
-			ON %4$s AND l.rollout_id = x.rollout_id AND l.step_no = x.step_no$q$,
-			keys, '{finish,modify,create,test,execute,install,fileop,view,search,think}',
-			stepadv_internal.relation_name((a).rows),
-			stepadv_internal.same_group('l'::text, (a).rows, 'x'::text, relation, (a).n_group_columns));
-	END IF;
 	EXECUTE format('SELECT array_agg(y.sums), ARRAY[%s] FROM (SELECT stepadv.credit_sums(g.candidates, $1, '
 		'NULL::jsonb, 12, 16, 1) AS sums, g.candidates, g.hash, %s AS task FROM (SELECT %s, ARRAY[%s] AS candidates, '
 		'stepadv.signature_hash(ROW(%3$s)::text) AS hash FROM %5$s x',
@@ -144,7 +136,7 @@ BEGIN
 				'ORDER BY stepadv.signature_hash(ROW(%2$s)::text) LIMIT $2)', shown_keys, keys,
 				stepadv_internal.relation_name(relation), coalesce(' WHERE ' || stepadv_internal.rollout_filter(a), ''))
 				ELSE '' END,
-			stepadv_internal.same_group('s'::text, (a).shown, 'x'::text, relation, (a).n_group_columns)), '') || last
+			stepadv_internal.same_group('s'::text, (a).shown, 'x'::text, relation, (a).n_group_columns)), '')
 		|| format('%s GROUP BY %s ORDER BY hash LIMIT $2) g%s) y WHERE y.sums IS NOT NULL',
 			coalesce(' WHERE ' || stepadv_internal.rollout_filter(a), ''), keys, joins)
 	INTO sums, hidden USING choose_state.method, choose_state.max_groups;

@@ -35,7 +35,7 @@ DECLARE
 		stepadv_internal.list(keys, 'b.%1$I'::text, ', '::text),
 		CASE WHEN stepadv_internal.step_is_key((a).shown, (a).n_group_columns) THEN 'b.stepadv_step::bigint, 0'
 			ELSE 'b.stepadv_rollout::bigint, ' || stepadv_internal.shown_number(a, 'b'::text) END,
-		stepadv_internal.call_category(a, 'b'::text),
+		stepadv_internal.call_category(a, 'b'::text, NULL::text),
 		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_ok'::text) IS NOT NULL THEN 'b.stepadv_ok'
 			ELSE 'NULL::boolean' END,
 		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL
@@ -103,7 +103,8 @@ AS $$
 DECLARE
 	width CONSTANT float8 := coalesce((stepadv_internal.view_options(a, 'success_by_horizon'::text)
 		->> 'width')::float8, 1);
-	has_calls CONSTANT boolean := 'calls' = ANY (parts) AND stepadv_internal.call_category(a, 'b'::text) IS NOT NULL;
+	has_calls CONSTANT boolean := 'calls' = ANY (parts)
+		AND stepadv_internal.call_category(a, 'b'::text, NULL::text) IS NOT NULL;
 	has_horizons CONSTANT boolean := 'horizons' = ANY (parts) AND 'state' = ANY (stepadv_internal.available_roles(a));
 	own CONSTANT stepadv_internal.made_method[] := CASE WHEN 'methods' = ANY (parts)
 		THEN stepadv_internal.methods_by_group(made) ELSE '{}' END;
