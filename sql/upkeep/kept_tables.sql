@@ -92,6 +92,7 @@ DECLARE
 	fresh regclass;
 	keys text[];
 	list text;
+	taken text;
 	refreshed_at text;
 	folded regclass;
 	changed regclass;
@@ -107,12 +108,12 @@ BEGIN
 			current_setting('max_identifier_length')
 			USING ERRCODE = 'name_too_long', HINT = 'Attach with a shorter prefix.';
 	END IF;
-	SELECT c.relname INTO list
+	SELECT c.relname INTO taken
 	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_digests,_made_digests,_digests,_seen}'::text[]) s
 	JOIN pg_class c ON c.relname = (a).prefix || s
 	JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = (a).schema LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'relation "%" already exists in schema "%"', list, (a).schema
+		RAISE EXCEPTION 'relation "%" already exists in schema "%"', taken, (a).schema
 			USING ERRCODE = 'duplicate_table', HINT = 'Rename it, or attach with another prefix.';
 	END IF;
 	PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).rows], make_kept.watermark IS NULL);

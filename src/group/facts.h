@@ -1,6 +1,6 @@
 /*
  * facts.h
- *		What every method needs about the rollouts of a group.
+ *		What every method reads of the rollouts of a group.
  */
 #ifndef STEPADV_GROUP_FACTS_H
 #define STEPADV_GROUP_FACTS_H

@@ -50,7 +50,7 @@ def noted(value: Json, role: str) -> list[Json]:
         inside = next((v[key] for key in ("messages", "contents") if isinstance(v.get(key), list)), None)
         inner = (at(v, "choices.0.message"), v.get("message"), v.get("content"))
         v = next((m for m in inner if isinstance(m, dict)), v) if inside is None else inside
-    if isinstance(v, dict) and ("role" in v or calls_of(v)):
+    if isinstance(v, dict) and ("role" in v or "tool_calls" in v or calls_of(v)):
         return [plain_message({"role": role, **v})]
     if isinstance(v, list):
         v = [unquoted(item) for item in v]

@@ -4,8 +4,8 @@
  *
  * Where rows of many groups take turns, every row would wait for the memory that
  * its group belongs to.  Written one after the other into one of many parts they wait
- * for nothing, and when all have been, a part at a time is folded where everything
- * is current.  Blocks of records are kept in memory; when there is no more of it,
+ * for nothing, and when all have been, a part at a time is folded, whose groups fit
+ * into the cache.  Blocks of records are kept in memory; when there is no more of it,
  * whole parts go to disk, one after the other.
  *
  * Parts are a stack.  The last one is taken and folded; of groups for which there is no
