@@ -29,7 +29,7 @@ read_matrix(const ArrayType *array, const char *what, uint32 n_rows, const char 
 			bool finite)
 {
 	Size		n = (Size) n_rows * width;
-	const bits8 *bits = ARR_NULLBITMAP(array);
+	const uint8 *bits = ARR_NULLBITMAP(array);
 	const double *numbers = (const double *) ARR_DATA_PTR(array);
 	double	   *matrix;
 

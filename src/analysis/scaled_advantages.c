@@ -12,6 +12,7 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "utils/float.h"
+#include "utils/tuplestore.h"
 
 #include "arrays.h"
 #include "matrix.h"

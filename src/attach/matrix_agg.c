@@ -28,7 +28,7 @@ typedef struct Rows
 	uint64		n_numbers;
 	uint64		room;			/* in rows, a multiple of 8 */
 	double	   *numbers;
-	bits8	   *known;
+	uint8	   *known;
 } Rows;
 
 static Rows *

@@ -21,6 +21,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
+#include "utils/tuplestore.h"
 
 #include "compat.h"
 #include "digest/codec.h"
