@@ -16,11 +16,21 @@ typedef struct Counted
 	char		status;
 } Counted;
 
+/*
+ * Numbers near each other, as bins of advantages are, get slots of their own; what
+ * lies above their last eight bits is spread.
+ */
+static inline uint32
+hash_number(int64 number)
+{
+	return (uint32) ((uint64) number ^ (uint64) (number >> 8) * UINT64CONST(0x9E3779B97F4A7C15) >> 32);
+}
+
 #define SH_PREFIX counts
 #define SH_ELEMENT_TYPE Counted
 #define SH_KEY_TYPE int64
 #define SH_KEY number
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) ((uint64) (key) * UINT64CONST(0x9E3779B97F4A7C15) >> 32))
+#define SH_HASH_KEY(table, key) look_on_the_way(hash_number(key))
 #define SH_EQUAL(table, a, b) ((a) == (b))
 #define SH_SCOPE static inline
 #define SH_DECLARE
