@@ -4,6 +4,8 @@
 #   FUZZ_SECONDS=20   per fuzzer (short by default)
 #   FUZZ_RUNS=-1      or a number of runs
 #   FUZZERS='shell call observation matcher'
+#   MANY=1            without coverage: mutations by SEED of what earlier runs found, several
+#                     times as many in the same time
 # It begins with what is in corpus/; inputs that were found interesting are kept in
 # build/fuzz, so that a later run continues from there.
 
@@ -40,17 +42,23 @@ kernels="call call_arguments effects observation patch render sequence_matcher s
 	shell/command_run shell/command_search shell/command_swe shell/command_view \
 	shell/line_range shell/operands shell/outcome shell/pipeline shell/programs shell/script shell/shell \
 	shell/shell_heredoc shell/shell_word shell/subcommands shell/variants"
+if [ -n "${MANY:-}" ]; then sanitizers=address,undefined; else sanitizers=fuzzer,address,undefined; fi
 mkdir -p "$work/objects"
 
 # Their common parts are compiled once.
 compile()
 {
-	"$clang" -std=gnu11 -g -O1 -Wall -Werror -fno-omit-frame-pointer \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	"$clang" -std=gnu11 -g -O2 -Wall -Werror -fno-omit-frame-pointer \
+		-fsanitize="$sanitizers" -fno-sanitize-recover=all \
 		-I"$top/test/fuzz/host" -I"$top/test/fuzz" -I"$top/src" "$@"
 }
 objects=$work/objects/host.o
 compile -c -o "$objects" "$top/test/fuzz/host/host.c"
+for source in ${MANY:+host/many server/mutate}; do
+	object=$work/objects/$(basename "$source").o
+	compile -c -o "$object" "$top/test/fuzz/$source.c"
+	objects="$objects $object"
+done
 for kernel in $kernels; do
 	object=$work/objects/$(basename "$kernel").o
 	compile -c -o "$object" "$top/src/signatures/$kernel.c"
@@ -59,15 +67,24 @@ done
 
 for fuzzer in ${FUZZERS:-shell call observation matcher}; do
 	sources=$top/test/fuzz/fuzz_$fuzzer.c
+	if [ -n "${MANY:-}" ]; then program=many_$fuzzer; else program=fuzz_$fuzzer; fi
 	# Those that make signatures share the check of the grammar.
 	case $fuzzer in shell|call) sources="$sources $top/test/fuzz/check.c" ;; esac
-	compile -o "$work/fuzz_$fuzzer" $sources $objects
+	compile -o "$work/$program" $sources $objects
 	mkdir -p "$work/corpus_$fuzzer"
 	dictionary=$top/test/fuzz/$fuzzer.dict
 	echo "== $fuzzer: $seconds seconds"
+	if [ -n "${MANY:-}" ]; then
+		input=$work/many_$fuzzer.input
+		runs_done=$(ASAN_OPTIONS=detect_leaks=0 "$work/$program" "$seconds" "${SEED:-1}" "$input" "$work/corpus_$fuzzer" "$top/test/fuzz/corpus/$fuzzer") ||
+			{ head -c "$(od -An -t d4 -j 16384 "$input" | tr -d ' ')" "$input" >"$work/finding_$fuzzer"; echo "stepadv: $program found something, see $work/finding_$fuzzer" >&2; exit 1; }
+		echo "$runs_done inputs"
+		echo "$fuzzer ${SEED:-1} $runs_done $seconds" >>"$work/counts"
+		continue
+	fi
 	# Leak detection is off: what a kernel allocates lives as long as a
 	# server's memory context would let it, which here is one run.
-	"$work/fuzz_$fuzzer" -max_total_time="$seconds" -runs="$runs" -max_len="${FUZZ_MAX_LEN:-4096}" -timeout=10 \
+	"$work/$program" -max_total_time="$seconds" -runs="$runs" -max_len="${FUZZ_MAX_LEN:-4096}" -timeout=10 \
 		-detect_leaks=0 -print_final_stats=1 -artifact_prefix="$work/finding_${fuzzer}_" \
 		$([ ! -f "$dictionary" ] || echo "-dict=$dictionary") "$work/corpus_$fuzzer" $([ ! -d "$top/test/fuzz/corpus/$fuzzer" ] || echo "$top/test/fuzz/corpus/$fuzzer") 2>"$work/$fuzzer.log" ||
 		{ tail -n 60 "$work/$fuzzer.log" >&2; echo "stepadv: fuzzer $fuzzer found something, see $work" >&2; exit 1; }

@@ -2,6 +2,7 @@
 # Random inputs, for a given time: make fuzz FUZZ=5min, 2h, 600.
 #   FUZZ=4min         for all targets together
 #   SEED=1            of what runs in a server; the kernels go on from what they found
+#   MANY=1            more of the kernels, without coverage (host.sh)
 #   FUZZERS='shell call observation matcher types calls hostile queries upkeep'
 # The first four are kernels that need no server (host.sh), the others run in one
 # (server.sh).  A line for each is added to build/fuzz/counts: target, seed, inputs,

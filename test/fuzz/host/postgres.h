@@ -2,8 +2,8 @@
  * postgres.h
  *		What the signature kernels need of PostgreSQL, outside a server.
  *
- * Every allocation is a malloc of its own, so that the address sanitizer sees
- * each byte beyond it; all are freed after a run by host_reset().
+ * The address sanitizer sees each byte beyond an allocation (host.c); all are
+ * freed after a run by host_reset().
  */
 #ifndef HOST_POSTGRES_H
 #define HOST_POSTGRES_H
@@ -23,6 +23,9 @@ typedef uint64_t uint64;
 typedef size_t Size;
 
 #define INT64CONST(x) INT64_C(x)
+#define UINT64CONST(x) UINT64_C(x)
+#define PG_INT64_MAX INT64_MAX
+#define PG_INT64_MIN INT64_MIN
 #define lengthof(array) (sizeof(array) / sizeof((array)[0]))
 #define Max(x, y) ((x) > (y) ? (x) : (y))
 #define Min(x, y) ((x) < (y) ? (x) : (y))

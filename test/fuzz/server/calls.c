@@ -25,7 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "io.h"
-#include "mutate.h"
+#include "pool.h"
 
 PG_FUNCTION_INFO_V1(fuzz_function);
 
@@ -165,8 +165,8 @@ fuzz_function(PG_FUNCTION_ARGS)
 	TimestampTz end = GetCurrentTimestamp() + (int64) (PG_GETARG_FLOAT8(2) * 1e6);
 	MemoryContext run = AllocSetContextCreate(CurrentMemoryContext, "fuzz run", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = CurrentMemoryContext;
-	char	   *input = palloc(MAX_INPUT + 1);
-	char	   *whole = palloc(MAX_INPUT + 1);
+	char	   *input = palloc(MOST_BYTES + 1);
+	char	   *whole = palloc(MOST_BYTES + 1);
 	char	   *what = get_func_name(function);
 	int64		n = 0;
 	int64		n_answered = 0;

@@ -17,7 +17,7 @@
 #include "utils/timestamp.h"
 
 #include "io.h"
-#include "mutate.h"
+#include "pool.h"
 
 PG_FUNCTION_INFO_V1(fuzz_type);
 
@@ -130,7 +130,7 @@ fuzz_type(PG_FUNCTION_ARGS)
 	TimestampTz end = GetCurrentTimestamp() + (int64) (PG_GETARG_FLOAT8(3) * 1e6);
 	MemoryContext run = AllocSetContextCreate(CurrentMemoryContext, "fuzz run", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(run);
-	char	   *input = MemoryContextAlloc(caller, MAX_INPUT + 1);
+	char	   *input = MemoryContextAlloc(caller, MOST_BYTES + 1);
 	char	   *what = MemoryContextStrdup(caller, psprintf("%s of type %s", binary ? "binary form" : "text", format_type_be(type)));
 	int64		n = 0;
 	int64		n_accepted = 0;

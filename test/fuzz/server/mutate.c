@@ -4,15 +4,13 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "utils/memutils.h"
-
 #include "mutate.h"
+
+void
+seed_random(Pool *pool, int64 seed)
+{
+	pool->random = (uint64) seed * UINT64CONST(0x9E3779B97F4A7C15) + 1;
+}
 
 /* xorshift64* */
 uint64
@@ -30,37 +28,15 @@ random_below(Pool *pool, uint32 n)
 	return n == 0 ? 0 : (uint32) ((next_random(pool) >> 32) % n);
 }
 
-static void
+void
 set_input(Pool *pool, int place, const char *bytes, int length)
 {
-	if (pool->inputs[place].bytes != NULL)
-		pfree(pool->inputs[place].bytes);
-	pool->inputs[place].bytes = MemoryContextAlloc(pool->context, length + 1);
+	free(pool->inputs[place].bytes);
+	pool->inputs[place].bytes = malloc(length + 1);
+	if (pool->inputs[place].bytes == NULL)
+		abort();
 	memcpy(pool->inputs[place].bytes, bytes, length);
 	pool->inputs[place].length = length;
-}
-
-Pool *
-make_pool(ArrayType *given, int64 seed)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "fuzz pool", ALLOCSET_DEFAULT_SIZES);
-	Pool	   *pool = MemoryContextAllocZero(context, sizeof(Pool));
-	Datum	   *elements;
-	int			n;
-
-	pool->context = context;
-	pool->random = (uint64) seed * UINT64CONST(0x9E3779B97F4A7C15) + 1;
-	deconstruct_array(given, BYTEAOID, -1, false, TYPALIGN_INT, &elements, NULL, &n);
-	if (n < 1 || n > MAX_POOL / 2)
-		elog(ERROR, "%d inputs are given", n);
-	for (int i = 0; i < n; i++)
-	{
-		bytea	   *input = DatumGetByteaPP(elements[i]);
-
-		set_input(pool, i, VARDATA_ANY(input), Min(VARSIZE_ANY_EXHDR(input), MAX_INPUT));
-	}
-	pool->n = pool->n_given = n;
-	return pool;
 }
 
 void
@@ -68,7 +44,7 @@ keep_input(Pool *pool, const char *bytes, int length)
 {
 	int			place = pool->n;
 
-	if (length > MAX_INPUT / 4 || random_below(pool, 16) > 0)
+	if (length > MOST_BYTES / 4 || random_below(pool, 16) > 0)
 		return;
 	if (pool->n < MAX_POOL)
 		pool->n++;
@@ -81,7 +57,7 @@ keep_input(Pool *pool, const char *bytes, int length)
 static int
 exchange(char *buffer, int length, int at, int removed, const char *added, int n_added)
 {
-	n_added = Min(n_added, MAX_INPUT - (length - removed));
+	n_added = Min(n_added, MOST_BYTES - (length - removed));
 	memmove(buffer + at + n_added, buffer + at + removed, length - at - removed);
 	memcpy(buffer + at, added, n_added);
 	return length - removed + n_added;
@@ -141,7 +117,7 @@ mutate_once(Pool *pool, char *buffer, int length)
 		case 7:
 			{
 				/* A number of a binary form: they stand at multiples of their width. */
-				int64		number = numbers[random_below(pool, lengthof(numbers))] + (random_below(pool, 4) == 0 ? random_below(pool, 8) : 0);
+				uint64		number = (uint64) numbers[random_below(pool, lengthof(numbers))] + (random_below(pool, 4) == 0 ? random_below(pool, 8) : 0);
 				int			width = 1 << random_below(pool, 4);
 
 				memcpy(bytes, &number, 8);
@@ -190,29 +166,4 @@ make_valid_text(char *buffer, int length)
 			else
 				buffer[i] = '?';
 		}
-}
-
-#define NOTE_SIZE (MAX_INPUT + 256)
-
-void
-note_input(const char *what, const char *bytes, int length)
-{
-	static char *note = NULL;
-
-	if (note == NULL)
-	{
-		char		name[64];
-		int			file;
-
-		snprintf(name, sizeof(name), "fuzz_input.%d", MyProcPid);
-		file = open(name, O_RDWR | O_CREAT, 0600);
-		if (file < 0 || ftruncate(file, NOTE_SIZE) != 0)
-			elog(ERROR, "%s: %m", name);
-		note = mmap(NULL, NOTE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-		if (note == MAP_FAILED)
-			elog(ERROR, "%s: %m", name);
-		close(file);
-	}
-	snprintf(note, 248, "%s, %d bytes:\n", what, length);
-	memcpy(note + 256, bytes, length);
 }
