@@ -63,6 +63,8 @@ FROM mixed, generate_series(0, 1) z, rollouts(shuffle_outcomes(g, z, 1)) r GROUP
 -- x y: -2/9 + 1/9 + 1/9; x x: 4/9 + 1/9 + 1/9; y y: 1 + 3/9.
 SELECT c.sums[1][1] AS steps, c.sums[1][2] AS covered, c.sums[1][3]::numeric(15, 12) AS xy, c.sums[1][4]::numeric(15, 12) AS "2/3", c.sums[1][5]::numeric(15, 12) AS "4/3", array_dims(c.sums) AS dims
 FROM (SELECT rollout_agg(i, i, 0, 1, 1 + i / 3, (i = 1)::integer) AS g FROM generate_series(1, 4) i) x, credit_sums(ARRAY[g], 'grpo', '{"normalise": "mean"}') c(sums);
+-- The first candidate is the group: without it there is nothing to check.
+SELECT credit_agg(ARRAY[NULL]::rollout_group[], 2, 1, 1, 0, 1, '{{1}}');
 -- Another candidate, in which 4 is in a state of its own; the first, of one state, is a control and has no part in y. V without 1 is 0; without 2 or 3 (1 + 1/2 * 1/3) / (2 + 1/2) = 7/15; of 4's state the others know
 -- their start value, 1/3. So y: 1, -7/15, -7/15, -1/3; and y y: 1 + 2 * 49/225 + 1/9. The second candidate says of 2: 2/3, 1/2 more than of its state, of 3 and 4 nothing.
 SELECT k, c.sums[k][2] AS covered, c.sums[k][3]::numeric(15, 12) AS xy, (ARRAY[-2.0 / 3 * 7 / 15 + 1.0 / 3 * 7 / 15 + 1.0 / 3 * 1 / 3, -1.0 / 2 * 7 / 15])[k]::numeric(15, 12) AS by_hand, c.sums[k][5]::numeric(15, 12) AS yy, (1 + 98 / 225.0 + 1.0 / 9)::numeric(15, 12) AS yy_by_hand

@@ -43,6 +43,11 @@ ROLLBACK;
 UPDATE progress_models SET model = ROW('squared', 0, 0, '{0, 1}', '{}', 1, 1);
 SELECT count(contribution), count(advantage), count(*) = (SELECT count(*) FROM step) AS all_shown FROM step_spa;
 SELECT problem, sum(n_rows) = (SELECT count(x) FROM step) AS all_of_them, min(effect) AS effect FROM step_problems WHERE problem ~ 'features' GROUP BY 1;
+-- The largest integer is beyond integer only where step_no is bigint, whatever else is bigint.
+BEGIN;
+UPDATE step SET n = 2147483647 WHERE (task, run, n) = (1, 'r2', 4);
+SELECT problem FROM step_problems WHERE problem ~ 'step_no';
+ROLLBACK;
 SELECT detach('step') > 4 AS detached, to_regclass('step_spa') IS NULL AS gone;
 
 -- A column with contributions, of any type of number, where the settings of gae serve; no critic; ok of tool calls is what grounds
