@@ -79,8 +79,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.checked_method(text) IS
-'part of credit_sums: a method of the extension''s, one''s own, a superuser''s, or the one named with its '
-'schema; error on any other';
+'part of credit_sums: a method of the extension, of the caller, of a superuser, or one named with its schema; '
+'error for any other';
 
 CREATE FUNCTION stepadv_internal.credit_sums(candidates stepadv.rollout_group[], method text, parameters jsonb,
 	shuffles integer, max_rollouts integer, seed integer)

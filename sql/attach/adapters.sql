@@ -73,7 +73,7 @@ AS $$
 		AND NOT stepadv_internal.is_never_null(a.attrelid::regclass, a.attnum::integer)
 $$;
 COMMENT ON FUNCTION stepadv_internal.group_filter(regclass, text[]) IS
-'part of attach: the condition that a row has a group; NULL where all have';
+'part of attach: the condition that a row has a group; NULL if all rows have one';
 
 -- How the rollout and the step of a row of s are identified; raw: by the user's ids,
 -- them, where they are hashed.  Without an id of its own a step is known by its
@@ -99,7 +99,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.keys(stepadv_internal.given, regclass) IS
-'part of attach: the expressions by which a row''s rollout and step are known';
+'part of attach: the expressions that identify a row''s rollout and step';
 
 -- Options of signatures, checked: arguments of action_signature, and of state_hash.
 CREATE FUNCTION stepadv_internal.signature_options(options jsonb, OUT of_action text, OUT of_state text)
@@ -318,8 +318,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_roles(stepadv_internal.given) IS
-'part of attach: the columns given that say something of a rollout and the run that it is of, dimensions one by one, '
-'with the role whose types they may have and where each is found';
+'part of attach: the given columns that describe a rollout and its run, dimensions one by one, with the role '
+'whose types they may have and where each is found';
 
 CREATE FUNCTION stepadv_internal.shown_rollouts_query(g stepadv_internal.given) RETURNS text
 LANGUAGE sql STABLE

@@ -112,7 +112,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.warn_of_history(stepadv_internal.attached) IS
-'part of attach: warnings where a history cannot be found by an index';
+'part of attach: warnings if a history cannot be found by an index';
 
 CREATE FUNCTION stepadv_internal.attach(source regclass, group_by text[], rollout_id text, step_no text, state text,
 	action text, reward text,

@@ -33,17 +33,19 @@ CREATE TYPE stepadv.attachment AS (
 	folded_from jsonb);
 COMMENT ON TYPE stepadv.attachment IS
 'the attachment of a table: each table of this type has one row and belongs to the user who attached the source';
-COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
-COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
+COMMENT ON COLUMN stepadv.attachment.prefix IS
+'prefix of the names of its views and tables';
+COMMENT ON COLUMN stepadv.attachment.rows IS
+'adapter view: the rows that are folded';
 COMMENT ON COLUMN stepadv.attachment.stated IS
-'adapter view: the same with states derived from tool calls; NULL: they are not';
+'adapter view: the same rows with states derived from tool calls; NULL: states are not derived';
 COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
 COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS
 'adapter view: what is shown beside a rollout, and its task, run, policy version and step, start and dimensions, from '
 'a table of rollouts; NULL: there is none';
 COMMENT ON COLUMN stepadv.attachment.began IS
-'adapter view: task, run, policy version and step, start and dimensions of each rollout, from the source''s own rows; '
-'NULL: they say nothing';
+'adapter view: task, run, policy version and step, start and dimensions of each rollout, from the source''s own '
+'rows; NULL: they have none of these';
 COMMENT ON COLUMN stepadv.attachment.n_group_columns IS
 'the first columns of every view and kept table are the group''s: so many';
 COMMENT ON COLUMN stepadv.attachment.states IS 'where states come from; NULL: the column';
@@ -51,31 +53,34 @@ COMMENT ON COLUMN stepadv.attachment.options IS 'options of attach';
 COMMENT ON COLUMN stepadv.attachment.methods IS 'users'' methods that the caller named';
 COMMENT ON COLUMN stepadv.attachment.views IS 'all other views, <prefix>_values first';
 COMMENT ON COLUMN stepadv.attachment.view_kinds IS
-'what each of them is: values, a method, compare, …; the end of its name when it was made';
+'kind of each of these views: values, a method, compare, …; the end of the name under which it was created';
 COMMENT ON COLUMN stepadv.attachment.kept IS
 'how folded groups are kept: triggers, refresh; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.fresh IS
-'view: the groups folded when asked, which is what is kept; NULL where nothing is';
-COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: the groups, folded';
+'view: the groups folded when queried, which is what is kept; NULL if nothing is kept';
+COMMENT ON COLUMN stepadv.attachment.folded IS
+'kept table: the folded groups';
 COMMENT ON COLUMN stepadv.attachment.changed IS
-'kept table: keys of groups that wait to be folded again; NULL where none ever wait';
+'kept table: keys of groups that are pending, that is, to be folded again; NULL if groups are never pending';
 COMMENT ON COLUMN stepadv.attachment.fresh_digests IS
-'view: the digests of the groups, made when asked, which is what is kept; NULL where none are';
+'view: the digests of the groups, computed when queried, which is what is kept; NULL if no digests are kept';
 COMMENT ON COLUMN stepadv.attachment.made_digests IS
 'view: the same, from the kept groups; NULL where none are';
 COMMENT ON COLUMN stepadv.attachment.digests IS 'kept table: the digests';
 COMMENT ON COLUMN stepadv.attachment.digest_parts IS
-'what is in the kept digests: counts, methods, calls, measures, horizons';
-COMMENT ON COLUMN stepadv.attachment.unit IS 'what a step is to the methods: step, turn, turn_set; NULL: step';
+'contents of the kept digests: counts, methods, calls, measures, horizons';
+COMMENT ON COLUMN stepadv.attachment.unit IS
+'what counts as a step for the methods: step, turn, turn_set; NULL: step';
 COMMENT ON COLUMN stepadv.attachment.rewards IS
 'names of the reward components, in their order in `rows`; NULL: there are none';
 COMMENT ON COLUMN stepadv.attachment.dimensions IS
-'names of the columns by which the views over time divide further; NULL: there are none';
+'names of the columns by which the views over time are further divided; NULL: none';
 COMMENT ON COLUMN stepadv.attachment.watermark IS
 'refreshed without triggers: the column with the time of a row''s last change; NULL: kept by triggers';
-COMMENT ON COLUMN stepadv.attachment.overlap IS 'with a watermark: how much later a row may be committed';
+COMMENT ON COLUMN stepadv.attachment.overlap IS
+'with a watermark: how long after its time a row may be committed';
 COMMENT ON COLUMN stepadv.attachment.seen IS
-'kept table, with a watermark: of each group how many rows were seen';
+'kept table, with a watermark: the number of rows seen of each group';
 COMMENT ON COLUMN stepadv.attachment.seen_until IS 'with a watermark: rows that changed before this have been seen';
 COMMENT ON COLUMN stepadv.attachment.as_of IS
 'where groups are refreshed: what was committed by then is kept; NULL: triggers keep them as of now';
@@ -120,8 +125,8 @@ CREATE FUNCTION stepadv_internal.owns(relation regclass, by_rights boolean) RETU
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_owns';
 COMMENT ON FUNCTION stepadv_internal.owns(regclass, boolean) IS
-'whether a relation is the current user''s own; by_rights: or of a role whose rights they have, as superusers have '
-'all, for what is then done as that role; false if it is gone';
+'whether a relation belongs to the current user; by_rights: or to a role whose rights they have, as superusers '
+'have all, for what is then done as that role; false if it does not exist';
 
 CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS SETOF stepadv_internal.attached
 LANGUAGE plpgsql STABLE

@@ -293,8 +293,8 @@ RETURNS TABLE (advantages float8[], scaled float8[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_scaled_advantages';
 COMMENT ON FUNCTION stepadv_internal.scaled_advantages(float8[], float8) IS
-'of the view _disagreements: the rows of an array with a column per method, and these in units of the root mean square '
-'of their method; 0 where that is not above the threshold';
+'part of the view _disagreements: the rows of an array with a column per method, in units of the root mean square '
+'of their method; 0 if it is not above the threshold';
 
 -- A step falls into one of nine fields of a pair of methods, and of as many
 -- others of every other pair.  It is counted once for all of them: the signs that

@@ -44,7 +44,7 @@ AS $$
 		GROUP BY r.relation, r.column_number, r.type) c
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_action(stepadv_internal.attached, text) IS
-'part of attach: what a shown step did, as text; NULL where no shown column has it';
+'part of attach: the action of a shown step, as text; NULL if no shown column has it';
 
 -- Steps shown beside the one, or the rollout, of a row, each under an alias: the join that brings
 -- it, the user's id of it, and what it did.

@@ -12,7 +12,7 @@ AS $$
 		ORDER BY m.number)
 $$;
 COMMENT ON FUNCTION stepadv_internal.methods_by_group(stepadv_internal.made_method[]) IS
-'part of attach: the methods that see nothing but the group';
+'part of attach: the methods that read only the group';
 
 -- ---- What tables say of rollouts and calls
 

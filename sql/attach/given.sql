@@ -37,7 +37,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.name_list(jsonb, text) IS
-'part of attach: the names under a key, an array or one; NULL: there is none';
+'part of attach: the names under a key, given as an array or as one string; NULL: the key is missing';
 
 CREATE FUNCTION stepadv_internal.check_columns(columns jsonb) RETURNS void
 LANGUAGE plpgsql STABLE

@@ -16,7 +16,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT stepadv_internal.history_agg(of_policy_step.rollouts, NULL::bigint, of_policy_step.policy_step) $$;
 COMMENT ON FUNCTION stepadv_internal.of_policy_step(stepadv.rollout_group, bigint) IS
-'the group, with all rollouts of this policy step; NULL: as it has them; NULL of no group';
+'the group, with this policy step for all rollouts; NULL: the policy steps stay; NULL for a NULL group';
 
 -- How many policy steps back the history goes: infinity for all, NULL for none.
 CREATE FUNCTION stepadv_internal.history_reach(method text, settings jsonb) RETURNS float8

@@ -127,7 +127,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.instance_group(stepadv_internal.attached, jsonb) IS
-'part of attach: the group as a value that a method or an instance of one is called with, and what is special of it';
+'part of attach: the group as a value that a method or an instance of a method is called with, and what is '
+'special about it';
 
 -- The settings of an instance besides its parameters.
 CREATE FUNCTION stepadv_internal.check_instance(a stepadv_internal.attached, m stepadv_internal.known_method)
@@ -241,4 +242,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_instances(stepadv_internal.attached) IS
-'part of attach: error where the option "methods" cannot be meant';
+'part of attach: error if the option "methods" is invalid';

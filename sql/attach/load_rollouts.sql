@@ -74,8 +74,8 @@ BEGIN ATOMIC
 			IS NOT FALSE;
 END;
 COMMENT ON FUNCTION stepadv_internal.step_of_json(jsonb) IS
-'part of load_rollouts: the object of a line as the columns of rollouts and steps; no row or an error when it cannot '
-'be used';
+'part of load_rollouts: the object of a line as the columns of rollouts and steps; no row, or an error, if it '
+'cannot be used';
 
 -- Why a line's object cannot be used, in words of our own where there are any.
 CREATE FUNCTION stepadv_internal.problem_of_line(j jsonb, error text) RETURNS text
@@ -307,8 +307,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_drop_repeated(text[]) IS
-'part of load_rollouts: takes lines of a step that came before out of pg_temp.stepadv_parsed; counts those that say '
-'the same, notes those that contradict';
+'part of load_rollouts: removes lines that repeat a step from pg_temp.stepadv_parsed; counts those that agree '
+'with it, notes those that contradict it';
 
 -- Rollouts: what any of their lines has; of two outcomes the later.
 CREATE FUNCTION stepadv_internal.load_gather(keys text[], run_id text, policy_version text, policy_step bigint)
@@ -347,7 +347,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_gather(text[], text, text, bigint) IS
-'part of load_rollouts: makes pg_temp.stepadv_rollouts of the lines in pg_temp.stepadv_parsed';
+'part of load_rollouts: creates pg_temp.stepadv_rollouts from the lines in pg_temp.stepadv_parsed';
 
 -- ----------
 -- Into the tables

@@ -110,7 +110,8 @@ BEGIN
 		WHERE c.oid = known.attachment), NULL::regclass) k WHERE k.attachment = known.attachment);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
+COMMENT ON FUNCTION stepadv_internal.known(regclass) IS
+'an attachment by its table; NULL if the table is not that of a trusted attachment';
 
 -- Which views are meant: names, 'default' and 'all', by the columns that there are.
 CREATE FUNCTION stepadv_internal.asked_views(a stepadv_internal.attached, methods stepadv_internal.known_method[],
@@ -288,7 +289,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text) IS
-'part of attach: a view in the place of another with other columns';
+'part of attach: replaces a view by one with other columns';
 
 -- Creates the views of an attachment again: then they read what is kept according to its row, or fold.
 -- A view that was dropped stays away, unless it is asked for.
@@ -375,4 +376,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_attachment(regclass, text) IS
-'the attachment over a source that is meant; error if there is none, or several';
+'the attachment over a source; error if there is none, or if there are several';

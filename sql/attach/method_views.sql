@@ -143,8 +143,8 @@ CREATE FUNCTION stepadv_internal.with_values(rollouts stepadv.rollout_group) RET
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_with_values';
 COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
-'the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather '
-	'than an error, beside others';
+'the group, or NULL if none of its steps has a value of a critic: a method that needs values then returns no rows '
+'instead of an error, beside other methods';
 
 CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached, known stepadv_internal.known_method[])
 	RETURNS SETOF stepadv_internal.made_method

@@ -92,8 +92,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.divisions(stepadv_internal.attached) IS
-'part of attach: by what the views over time divide the rollouts of a group: policy version, time bucket, run, policy '
-'step and dimensions, as far as given';
+'part of attach: what the views over time divide the rollouts of a group by: policy version, time bucket, run, '
+'policy step and dimensions, if given';
 
 -- For rows of an adapter: the joins that lead to what is known of their rollout,
 -- and the expressions of the divisions.

@@ -146,8 +146,8 @@ AS $kinds$
 			touches, views, effect)
 $kinds$;
 COMMENT ON FUNCTION stepadv_internal.problem_kinds() IS
-'part of attach: the kinds of problems that the view _problems lists: which rows are concerned, which methods, what '
-'becomes of them';
+'part of attach: the kinds of problems that the view _problems lists: the rows and methods concerned, and the '
+'effect';
 
 -- What is there to look at: columns of the adapters, and what else a kind may need.
 CREATE FUNCTION stepadv_internal.problem_needs(a stepadv_internal.attached, made stepadv_internal.made_method[])

@@ -10,7 +10,7 @@ CREATE TABLE stepadv_internal.role_types (
 	PRIMARY KEY (kind, accepts)
 );
 COMMENT ON TABLE stepadv_internal.role_types IS
-'which types serve as which kind of column, and the expression that makes of them what stepadv reads';
+'the types that fit a kind of column, and the expression that converts them to what stepadv reads';
 INSERT INTO stepadv_internal.role_types VALUES
 	-- Integers need no cast to be compared with a bigint, and without one an index serves.
 	('identity', 'smallint', '%s'), ('identity', 'integer', '%s'), ('identity', 'bigint', '%s'),
@@ -68,7 +68,7 @@ CREATE TABLE stepadv_internal.roles (
 	must_be text			-- for errors about the type; NULL of an identity, which every type can be
 );
 COMMENT ON TABLE stepadv_internal.roles IS
-'what a column can be for attach, where it is looked for, and what it must be';
+'the roles of columns in attach, where each column is looked for, and the type that it must have';
 INSERT INTO stepadv_internal.roles VALUES
 	('step_id', 1, 'source', 'identity', NULL), ('rollout_id', 2, 'source', 'identity', NULL),
 	('step_no', 3, 'source', 'order',
@@ -142,13 +142,13 @@ CREATE FUNCTION stepadv_internal.column_type(relation regclass, name text) RETUR
 LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_column_type';
 COMMENT ON FUNCTION stepadv_internal.column_type(regclass, text) IS
-'declared type of a column; NULL when there is no such column';
+'declared type of a column; NULL if there is no such column';
 
 CREATE FUNCTION stepadv_internal.relation_name(relation regclass) RETURNS text
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_relation_name';
 COMMENT ON FUNCTION stepadv_internal.relation_name(regclass) IS
-'qualified and quoted name of a relation; NULL when there is none';
+'qualified and quoted name of a relation; NULL if there is none';
 
 -- The expression that makes of a value of a type what a kind of column is; NULL: it cannot serve.
 CREATE FUNCTION stepadv_internal.role_expression(kind text, type oid) RETURNS text
@@ -168,7 +168,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.role_expression(text, oid) IS
-'the expression (of %s) that makes of a type''s value what a kind of column is; NULL where the type cannot serve';
+'the expression (of %s) that converts a value of a type to a kind of column; NULL if the type does not fit';
 
 -- The bigint, or integer, by which an expression is known.
 CREATE FUNCTION stepadv_internal.identity(expression text, type oid) RETURNS text
@@ -204,7 +204,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_name(text, text, text[]) IS
-'error that there is no such thing; the hint says which name is near, or all';
+'error for an unknown name; the hint gives the nearest name, or all names';
 
 -- The error that a column is not there, with the name of one that may have been
 -- meant, else with another hint.
@@ -265,8 +265,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.role_column(text, regclass, text, text) IS
-'a column, over an alias, as the expression that its role needs; error where it does not exist or its type cannot '
-'serve';
+'a column, over an alias, as the expression that its role needs; error if it does not exist or its type does not '
+'fit';
 
 -- ---- Arguments that several functions check alike
 
@@ -297,4 +297,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_unit(text, text) IS
-'error where a unit is none, NULL included; whose: follows the word, or empty';
+'error if a unit is unknown or NULL; whose: follows the word, or is empty';

@@ -324,7 +324,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_tables(text, text, integer, text) IS
-'part of create_tables: error where what was given cannot be meant, or a name is taken';
+'part of create_tables: error if an argument is invalid, or a name is taken';
 
 -- Tables, partitions, triggers, indexes and the view of rows.
 CREATE FUNCTION stepadv_internal.make_tables(schema text, reward text, partitions integer, states text, keys text[],

@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.task_columns(stepadv_internal.attached) IS
-'part of attach: by what a task is known, as expressions over a group g and the joins that they need';
+'part of attach: the columns that identify a task, as expressions over a group g and the joins that they need';
 
 -- The relation t: a row per task and version (and run, step, dimensions), columns
 -- t1, t2, … and v1, v2, …, n_judged and n_successes.  results: names that the
@@ -198,8 +198,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.attachment_of(regclass, text) IS
-'the attachment of the relation''s owner, or of the caller, over the relation, of which it is a view, or over a view '
-'of it; error where there is none, or are several';
+'the attachment of the relation''s owner, or of the caller, over the relation, of which it is a view, or over a '
+'view of it; error if there is none, or if there are several';
 
 -- Outcomes of all tasks under two versions; a row per task that either has.
 CREATE FUNCTION stepadv_internal.versions_by_task(source regclass, a text, b text, prefix text, division text)
@@ -278,7 +278,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_versions(regclass, text, text, text, text, bigint, bigint) IS
-'part of compare_versions: the error that two versions have nothing to compare, and why';
+'part of compare_versions: the error that two versions have nothing to compare, with the reason';
 
 -- Each task of either, those of both with what their rollouts say by themselves.
 CREATE FUNCTION stepadv_internal.compared_tasks(source regclass, a text, b text, prefix text, division text,

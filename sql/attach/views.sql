@@ -22,7 +22,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.list(text[], text, text) IS
-'names as SQL: each in the place of %1$I of the template, its number in that of %2$s';
+'names as SQL: each replaces %1$I of the template, its number %2$s';
 
 -- The condition that two aliases are of one group.
 CREATE FUNCTION stepadv_internal.same_group(one text, one_view regclass, other text, other_view regclass,
@@ -81,7 +81,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.free_name(text[], text, text) IS
-'a name that is not taken: what comes first keeps its name, the later takes a prefix';
+'a name that is not taken: the first column of a name keeps it, a later one gets a prefix';
 
 -- What feeds a column of an adapter, where that is one unchanged column.
 CREATE FUNCTION stepadv_internal.feeds(view regclass, name text, OUT relation regclass, OUT number integer)
@@ -94,7 +94,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.feeds(regclass, text) IS
-'the column that a column of an adapter is, under another name; NULL where it is computed';
+'the underlying column of a column of an adapter, under another name; NULL if the column is computed';
 
 -- Whether an index leads to the rows of one group: its first columns are those
 -- of the group, in any order.  On shards the planner is left to find it by itself.

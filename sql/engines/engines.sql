@@ -31,7 +31,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.catalog_of(text) IS
-'the catalog in which citus or timescaledb keeps its tables; NULL where the extension is not in this database';
+'the catalog in which citus or timescaledb keeps its tables; NULL if the extension is not in this database';
 
 CREATE FUNCTION stepadv_internal.engine_table(relation regclass, OUT kind text, OUT distributed_by text,
 	OUT colocation integer, OUT is_here boolean)
@@ -149,7 +149,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_history_shards(regclass, integer[], text) IS
-'part of attach: error where Citus may have the groups of a history in several shards';
+'part of attach: error if Citus may have the groups of a history in several shards';
 
 -- Workers do not see the coordinator's table of models: there it is the model itself.
 CREATE FUNCTION stepadv_internal.model_expression(relations regclass[], name text) RETURNS text
@@ -253,7 +253,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_shards(boolean, integer) IS
-'part of create_tables: into how many shards tables are distributed; NULL: they are not; error where that cannot be';
+'part of create_tables: the number of shards into which tables are distributed; NULL: not distributed; error if '
+'they cannot be distributed';
 
 -- By the task, of which there are most, so that the rollouts of all policies are in one place.
 CREATE FUNCTION stepadv_internal.distribute_tables(schema text, keys text[], shards integer) RETURNS void

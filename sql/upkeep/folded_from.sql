@@ -16,8 +16,8 @@ COMMENT ON FUNCTION stepadv_internal.read_below(regclass[]) IS
 CREATE FUNCTION stepadv_internal.mark_below(views regclass[]) RETURNS bigint
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_mark_below';
 COMMENT ON FUNCTION stepadv_internal.mark_below(regclass[]) IS
-'as long as it is the same, what is below views is what it was, with its partitions, children and triggers: found by '
-'who wrote the rows of the catalog, and where these are; another: that is not known';
+'a value that stays the same as long as what is below views stays the same, with its partitions, children and '
+'triggers: found by who wrote the rows of the catalog, and where these are; a different value: unknown';
 
 -- With the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
 -- here: as in this database. Places of nodes in the text of a view are no part of its definition: they
@@ -152,8 +152,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.changed_since(regclass[], regclass, jsonb) IS
-'part of maintained and refresh: what has become another since folded_from noted it; none: nothing; NULL: a partition '
-'that came and is empty, or else unknown, as it was noted elsewhere, before a dump';
+'part of maintained and refresh: what has changed since folded_from noted it; none: nothing; NULL: a new '
+'partition that is empty, or unknown, because it was noted elsewhere, before a dump';
 
 -- A value that is kept must be the one that any later fold gives.
 CREATE FUNCTION stepadv_internal.refuse_changing(source regclass, views regclass[]) RETURNS void
@@ -190,7 +190,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_changing(regclass, regclass[]) IS
-'part of maintain and refresh: error if what is folded changes without being written, or depends on who folds it';
+'part of maintain and refresh: error if what is folded changes without being written, or depends on the user who '
+'folds it';
 
 -- ---- Of an attachment
 
@@ -231,8 +232,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.must_fold_all(stepadv_internal.attached, boolean) IS
-'part of maintain and refresh: whether all groups are to be folded, as is asked or because what they were folded '
-'from is another now, which is noted; makes triggers that are missing';
+'part of maintain and refresh: whether all groups are to be folded, because that was requested or because what '
+'they were folded from has changed, which is noted; creates missing triggers';
 
 -- By a writer, before groups are folded from what is another than was noted: nothing is known of them then, also
 -- when it is as it was again.
@@ -269,8 +270,8 @@ AS $$
 	WHERE (a).fresh IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.staleness_of_kept(stepadv_internal.attached) IS
-'part of maintained and may_read_kept: what the groups were folded from that is another now, or that it cannot be '
-'known; NULL: nothing, as long as the partitions that came stay empty';
+'part of maintained and may_read_kept: what the groups were folded from that has changed, or that this cannot be '
+'determined; NULL: nothing, as long as new partitions stay empty';
 
 -- What readers see. By refresh groups are as of then, and so is what they were folded from.
 CREATE FUNCTION stepadv_internal.staleness_for_readers(fresh regclass)

@@ -65,8 +65,8 @@ COMMENT ON FUNCTION stepadv_internal.watched_tables(regclass[], integer) IS
 CREATE FUNCTION stepadv_internal.oldest_transaction() RETURNS timestamptz
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stepadv_oldest_transaction';
 COMMENT ON FUNCTION stepadv_internal.oldest_transaction() IS
-'when the oldest transaction of the database began that is running; now, where none is. Sessions without '
-'track_activities do not say, nor do prepared transactions';
+'start of the oldest running transaction of the database; now, if there is none. Sessions without '
+'track_activities and prepared transactions are not counted';
 
 -- ---- Of an attachment
 

@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.create_kept(stepadv_internal.attached, regclass, text, text, text) IS
-'part of maintain: a table, empty, for what a query gives of the groups that a view folds';
+'part of maintain: creates an empty table for the result of a query over the groups that a view folds';
 
 -- Empty, and nothing fills it yet.
 CREATE FUNCTION stepadv_internal.make_kept(attachment regclass, mode text, watermark text, overlap interval)
@@ -223,7 +223,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_kept_digests(regclass) IS
-'part of maintain: the views and the table of digests; none where attach made no view that reads them';
+'part of maintain: creates the views and the table of digests, if attach created a view that reads them';
 
 -- ---- The end
 

@@ -56,7 +56,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.to_maintain(regclass, text, text, text, interval) IS
-'part of maintain: the attachment that is meant; error if there is none, or several, or what was given cannot be meant';
+'part of maintain: the attachment to maintain; error if there is none, if there are several, or if the arguments '
+'do not fit it';
 
 -- What was committed before as_of is seen.  By a watermark a row is committed at most overlap
 -- after its time, or by a transaction that is running by then.

@@ -29,7 +29,7 @@ AS $$
 	WHERE e.relation <> ALL (o.relations) ORDER BY stepadv_internal.relation_name(e.relation)
 $$;
 COMMENT ON FUNCTION stepadv_internal.relations_read(stepadv_internal.attached) IS
-'part of maintain: the relations below the views of an attachment that it did not make';
+'part of maintain: the relations below the views of an attachment that maintain did not create';
 
 -- The columns of the group by the source's names must be in every relation that is read.
 CREATE FUNCTION stepadv_internal.refuse_watermark(a stepadv_internal.attached, watermark text) RETURNS void
@@ -62,7 +62,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_watermark(stepadv_internal.attached, text) IS
-'part of maintain and refresh: error if a relation that is read has not the columns that tell what changed';
+'part of maintain and refresh: error if a relation that is read lacks the columns that show what changed';
 
 -- The groups of each relation with their numbers of rows, and those with rows that are new by the watermark, or
 -- have none.
