@@ -1,7 +1,3 @@
-/*
- * checked_arguments.c
- *		What a C function is given, checked.
- */
 #include "postgres.h"
 
 #include "utils/builtins.h"

@@ -1,7 +1,3 @@
-/*
- * declaration.c
- *		Looking names and types of arguments and result columns up in pg_proc.
- */
 #include "postgres.h"
 
 #include "access/htup_details.h"

@@ -1,7 +1,3 @@
-/*
- * hex.c
- *		Text and binary forms of values that are opaque bytes to readers.
- */
 #include "postgres.h"
 
 #include "libpq/pqformat.h"

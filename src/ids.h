@@ -5,8 +5,6 @@
 #ifndef STEPADV_IDS_H
 #define STEPADV_IDS_H
 
-#include "miscadmin.h"
-
 #include "hash.h"
 
 typedef struct IdEntry

@@ -1,7 +1,3 @@
-/*
- * matrix.c
- *		SQL arrays of two dimensions: a row per step or rollout, a column per name.
- */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,7 +1,3 @@
-/*
- * parameters.c
- *		Reading and checking named parameters.
- */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"

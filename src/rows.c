@@ -1,7 +1,3 @@
-/*
- * rows.c
- *		Columns to rows, once for all set-returning functions.
- */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"

@@ -1,7 +1,3 @@
-/*
- * action_values.h
- *		Q and V of a group, by whichever method, for functions that are about states.
- */
 #ifndef STEPADV_ACTION_VALUES_H
 #define STEPADV_ACTION_VALUES_H
 

@@ -1,8 +1,3 @@
-/*
- * labels.h
- *		Labels of each call of a group: its category, whether it went well and
- *		whether it was grounded.
- */
 #ifndef STEPADV_LABELS_H
 #define STEPADV_LABELS_H
 

@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "arrays.h"
 #include "estimators/leave_one_out.h"
 #include "group/builder.h"

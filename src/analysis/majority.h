@@ -1,7 +1,3 @@
-/*
- * majority.h
- *		How probable it is that the answer most given by k of n rollouts is right.
- */
 #ifndef STEPADV_SUCCESS_MAJORITY_H
 #define STEPADV_SUCCESS_MAJORITY_H
 

@@ -1,7 +1,3 @@
-/*
- * measures.h
- *		What rollouts do again, what they cost and how far from the goal they began.
- */
 #ifndef STEPADV_MEASURES_H
 #define STEPADV_MEASURES_H
 

@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "access/htup_details.h"
@@ -27,7 +28,6 @@
 #include "checked_arguments.h"
 #include "arrays.h"
 #include "hash.h"
-#include "analysis/student.h"
 #include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_paired_difference);
@@ -92,6 +92,52 @@ permutation_p(const double *d, int64 n, int64 permutations, int64 seed, bool *ex
 	return (double) (far_draws(d, n, bound, permutations, seed) + 1) / (double) (permutations + 1);
 }
 
+/*
+ * The probability between -t and t of Student's distribution with a whole number of degrees of freedom: a
+ * finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+ */
+static double
+probability_within(double t, int freedom)
+{
+	bool		is_odd = freedom % 2 == 1;
+	double		square = (double) freedom / (freedom + t * t);	/* of the cosine of the angle */
+	double		sine = t / sqrt(freedom + t * t);
+	double		term = is_odd ? sqrt(square) : 1;
+	double		sum = 0;
+
+	for (int i = is_odd ? 3 : 2; i <= freedom; i += 2)
+	{
+		CHECK_ONCE_IN_A_WHILE(i / 2);
+		sum += term;
+		term *= square * (i - 1) / i;
+	}
+	return is_odd ? (atan2(t, sqrt(freedom)) + sine * sum) / acos(0) : sine * sum;
+}
+
+/* The bound t: a value is between -t and t with this probability; freedom at least 1, confidence between 0 and 1. */
+static double
+student_bound(double confidence, int freedom)
+{
+	double		low = 0;
+	double		high = 1;
+
+	while (probability_within(high, freedom) < confidence && high < 1e150)
+	{
+		low = high;
+		high *= 2;
+	}
+	for (int i = 0; i < 200 && high - low > high * DBL_EPSILON; i++)
+	{
+		double		middle = low + (high - low) / 2;
+
+		if (probability_within(middle, freedom) < confidence)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
 /* paired_difference(differences float8[], confidence float8, permutations integer, seed integer) */
 Datum
 stepadv_paired_difference(PG_FUNCTION_ARGS)
@@ -130,7 +176,7 @@ stepadv_paired_difference(PG_FUNCTION_ARGS)
 	if (n >= 2)
 	{
 		double		error = sqrt(sum_value(&squares) / (double) (n - 1) / (double) n);
-		double		bound = error * student_bound(PG_GETARG_FLOAT8(1), (double) (n - 1));
+		double		bound = error * student_bound(PG_GETARG_FLOAT8(1), n - 1);
 
 		values[1] = Float8GetDatum(error);
 		values[2] = Float8GetDatum(mean - bound);

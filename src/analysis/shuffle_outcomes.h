@@ -1,7 +1,3 @@
-/*
- * shuffle_outcomes.h
- *		Groups whose rollouts got each other's outcomes: what credit is there by chance.
- */
 #ifndef STEPADV_SHUFFLE_OUTCOMES_H
 #define STEPADV_SHUFFLE_OUTCOMES_H
 

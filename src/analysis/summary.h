@@ -1,7 +1,3 @@
-/*
- * summary.h
- *		Numbers of a group as a whole; see summary.c.
- */
 #ifndef STEPADV_SUMMARY_H
 #define STEPADV_SUMMARY_H
 

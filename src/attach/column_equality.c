@@ -1,7 +1,3 @@
-/*
- * column_equality.c
- *		Columns that a query's conditions equate.
- */
 #include "postgres.h"
 
 #include "access/stratnum.h"

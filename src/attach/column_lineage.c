@@ -31,7 +31,6 @@
 #include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "attach/column_equality.h"
 #include "attach/column_lineage.h"

@@ -1,7 +1,3 @@
-/*
- * column_lineage.h
- *		Which tables are below views, and where the views' keys are in them.
- */
 #ifndef STEPADV_COLUMN_LINEAGE_H
 #define STEPADV_COLUMN_LINEAGE_H
 

@@ -1,7 +1,3 @@
-/*
- * owner.h
- *		Whose a relation is.
- */
 #ifndef STEPADV_OWNER_H
 #define STEPADV_OWNER_H
 

@@ -1,7 +1,3 @@
-/*
- * view_query.h
- *		The query of a view, as the catalog has it.
- */
 #ifndef STEPADV_VIEW_QUERY_H
 #define STEPADV_VIEW_QUERY_H
 

@@ -5,8 +5,6 @@
 #ifndef STEPADV_COUNTS_H
 #define STEPADV_COUNTS_H
 
-#include "miscadmin.h"
-
 #include "arrays.h"
 
 typedef struct Counted

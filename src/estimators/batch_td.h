@@ -1,7 +1,3 @@
-/*
- * batch_td.h
- *		The table of Q and V that batch TD makes of a group's own record.
- */
 #ifndef STEPADV_BATCH_TD_H
 #define STEPADV_BATCH_TD_H
 

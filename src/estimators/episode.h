@@ -1,7 +1,3 @@
-/*
- * episode.h
- *		Group-relative advantages of whole rollouts.
- */
 #ifndef STEPADV_EPISODE_H
 #define STEPADV_EPISODE_H
 

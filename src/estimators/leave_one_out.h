@@ -1,8 +1,3 @@
-/*
- * leave_one_out.h
- *		Estimates for the steps of one rollout by the others of its group, and what
- *		then happened to it.
- */
 #ifndef STEPADV_LEAVE_ONE_OUT_H
 #define STEPADV_LEAVE_ONE_OUT_H
 

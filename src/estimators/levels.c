@@ -20,8 +20,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "arrays.h"
 #include "estimators/levels.h"
 #include "sum.h"

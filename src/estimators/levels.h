@@ -1,7 +1,3 @@
-/*
- * levels.h
- *		Advantages where states are known at two levels: estimates of the fine states, backed by the coarse ones.
- */
 #ifndef STEPADV_LEVELS_H
 #define STEPADV_LEVELS_H
 

@@ -1,7 +1,3 @@
-/*
- * normalise.h
- *		Group-relative normalisation, as every critic-free method uses it.
- */
 #ifndef STEPADV_NORMALISE_H
 #define STEPADV_NORMALISE_H
 

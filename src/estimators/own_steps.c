@@ -5,8 +5,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "arrays.h"
 #include "estimators/own_steps.h"
 

@@ -1,7 +1,3 @@
-/*
- * own_steps.h
- *		Advantages on the scale that trainers expect.
- */
 #ifndef STEPADV_OWN_STEPS_H
 #define STEPADV_OWN_STEPS_H
 

@@ -1,7 +1,3 @@
-/*
- * returns.h
- *		Discounted returns.
- */
 #ifndef STEPADV_RETURNS_H
 #define STEPADV_RETURNS_H
 

@@ -1,7 +1,3 @@
-/*
- * rtmc.h
- *		The rollout tree's table of Q and V.
- */
 #ifndef STEPADV_RTMC_H
 #define STEPADV_RTMC_H
 

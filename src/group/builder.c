@@ -1,7 +1,3 @@
-/*
- * builder.c
- *		Collecting rows, in any order.
- */
 #include "postgres.h"
 
 #include "utils/memutils.h"

@@ -1,7 +1,3 @@
-/*
- * facts.c
- *		Which rollouts of a group are judged, and what each of them received.
- */
 #include "postgres.h"
 
 #include "arrays.h"

@@ -1,7 +1,3 @@
-/*
- * group.c
- *		Layout of rollout_group values; opening, making and checking them.
- */
 #include "postgres.h"
 
 #include "miscadmin.h"

@@ -15,8 +15,6 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
 #include "arrays.h"
 #include "group/ordered_rows.h"
 #include "ids.h"

@@ -1,7 +1,3 @@
-/*
- * ordered_rows.h
- *		Collected rows in the order of the value.
- */
 #ifndef STEPADV_GROUP_ORDERED_ROWS_H
 #define STEPADV_GROUP_ORDERED_ROWS_H
 

@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "arrays.h"

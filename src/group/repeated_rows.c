@@ -1,8 +1,3 @@
-/*
- * repeated_rows.c
- *		Repeated rows, of what may occur once: steps, and of a rollout its outcome
- *		and its policy_step.
- */
 #include "postgres.h"
 
 #include "group/repeated_rows.h"

@@ -1,7 +1,3 @@
-/*
- * row.c
- *		One row of what rollout_agg is fed, read and checked.
- */
 #include "postgres.h"
 
 #include <float.h>

@@ -1,7 +1,3 @@
-/*
- * row_memory.c
- *		Memory of the rows of many groups that are built at the same time.
- */
 #include "postgres.h"
 
 #ifndef WIN32

@@ -15,7 +15,6 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "arrays.h"
 #include "checked_arguments.h"

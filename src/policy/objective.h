@@ -1,7 +1,3 @@
-/*
- * objective.h
- *		PPO's objective of one ratio, of a step or of a token.
- */
 #ifndef STEPADV_OBJECTIVE_H
 #define STEPADV_OBJECTIVE_H
 

@@ -1,7 +1,3 @@
-/*
- * features.c
- *		Reading the feature vector of a step.
- */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,7 +1,3 @@
-/*
- * fit_rows.h
- *		What a linear fit reads: a row per rollout.
- */
 #ifndef STEPADV_FIT_ROWS_H
 #define STEPADV_FIT_ROWS_H
 

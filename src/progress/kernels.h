@@ -1,7 +1,3 @@
-/*
- * kernels.h
- *		The inner loops of progress estimation, which know nothing of PostgreSQL.
- */
 #ifndef STEPADV_KERNELS_H
 #define STEPADV_KERNELS_H
 

@@ -1,7 +1,3 @@
-/*
- * linear_fit.h
- *		Linear estimators of progress: what is fitted, and the model that comes of it.
- */
 #ifndef STEPADV_LINEAR_FIT_H
 #define STEPADV_LINEAR_FIT_H
 

@@ -1,7 +1,3 @@
-/*
- * model.c
- *		progress_model as a row of SQL, read and made.
- */
 #include "postgres.h"
 
 #include "access/detoast.h"

@@ -1,7 +1,3 @@
-/*
- * markup.c
- *		Finding tags and fields in text.
- */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"

@@ -1,7 +1,3 @@
-/*
- * observation.c
- *		The kernel of normalise_observation: one pass over the text.
- */
 #include "postgres.h"
 
 #include "miscadmin.h"

@@ -1,7 +1,3 @@
-/*
- * patch.h
- *		What a patch in the format of apply_patch, or a unified diff, does.
- */
 #ifndef STEPADV_PATCH_H
 #define STEPADV_PATCH_H
 

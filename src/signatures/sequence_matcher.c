@@ -1,7 +1,3 @@
-/*
- * sequence_matcher.c
- *		The ratio of sequence_matcher.h.
- */
 #include "postgres.h"
 
 #include "miscadmin.h"

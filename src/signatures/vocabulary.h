@@ -1,7 +1,3 @@
-/*
- * vocabulary.h
- *		What the tools of a scaffold mean.
- */
 #ifndef STEPADV_VOCABULARY_H
 #define STEPADV_VOCABULARY_H
 

@@ -7,7 +7,6 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/typcache.h"
 

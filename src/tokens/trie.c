@@ -1,7 +1,3 @@
-/*
- * trie.c
- *		Token sequences by what they share.
- */
 #include "postgres.h"
 
 #include "miscadmin.h"

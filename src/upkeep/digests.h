@@ -1,7 +1,3 @@
-/*
- * digests.h
- *		The digests of kept groups.
- */
 #ifndef STEPADV_UPKEEP_DIGESTS_H
 #define STEPADV_UPKEEP_DIGESTS_H
 

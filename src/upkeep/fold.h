@@ -1,7 +1,3 @@
-/*
- * fold.h
- *		Folding kept groups again.
- */
 #ifndef STEPADV_FOLD_H
 #define STEPADV_FOLD_H
 

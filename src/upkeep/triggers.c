@@ -31,7 +31,6 @@
 #include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
@@ -39,7 +38,6 @@
 #include "attach/owner.h"
 #include "compat.h"
 #include "upkeep/fold.h"
-#include "upkeep/rights.h"
 #include "upkeep/watched.h"
 
 PG_FUNCTION_INFO_V1(stepadv_keep_groups);

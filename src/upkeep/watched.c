@@ -3,7 +3,7 @@
  *		The tables whose changes kept groups depend on.
  *
  * What a column means is known by its number in the table that a view reads
- * (catalog/lineage.h).  Between parents and children it has the same name, which
+ * (attach/column_lineage.c).  Between parents and children it has the same name, which
  * the server keeps so, but not the same number.
  */
 #include "postgres.h"

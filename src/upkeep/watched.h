@@ -1,7 +1,3 @@
-/*
- * watched.h
- *		The tables whose changes kept groups depend on.
- */
 #ifndef STEPADV_WATCHED_H
 #define STEPADV_WATCHED_H
 

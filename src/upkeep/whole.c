@@ -1,7 +1,3 @@
-/*
- * whole.c
- *		Reading the tables as a whole, instead of group by group.
- */
 #include "postgres.h"
 
 #include "access/htup_details.h"

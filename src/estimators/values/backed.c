@@ -7,8 +7,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "arrays.h"
 #include "estimators/returns.h"
 #include "estimators/values/backed.h"

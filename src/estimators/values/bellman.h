@@ -1,8 +1,3 @@
-/*
- * bellman.h
- *		What the steps of a group are worth by Bellman's equation on the group's
- *		own record.
- */
 #ifndef STEPADV_BELLMAN_H
 #define STEPADV_BELLMAN_H
 

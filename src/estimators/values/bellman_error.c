@@ -36,7 +36,6 @@
 #include "estimators/q_error.h"
 #include "estimators/values/neighbours.h"
 #include "estimators/values/solve_equations.h"
-#include "sum.h"
 
 #define FEW_ROLLOUTS 1.8
 #define BOUNDED_VISITS 0.75

@@ -1,7 +1,3 @@
-/*
- * bordered.h
- *		Value equations in which few unknowns are what all others lead to.
- */
 #ifndef STEPADV_BORDERED_H
 #define STEPADV_BORDERED_H
 

@@ -1,7 +1,3 @@
-/*
- * components.h
- *		Strongly connected components of a graph.
- */
 #ifndef STEPADV_COMPONENTS_H
 #define STEPADV_COMPONENTS_H
 

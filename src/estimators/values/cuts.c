@@ -1,7 +1,3 @@
-/*
- * cuts.c
- *		Rollouts that were cut off, and the states that they were cut off in.
- */
 #include "postgres.h"
 
 #include "miscadmin.h"

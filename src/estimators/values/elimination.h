@@ -1,7 +1,3 @@
-/*
- * elimination.h
- *		The equations of a component as sparse rows, and their elimination.
- */
 #ifndef STEPADV_ELIMINATION_H
 #define STEPADV_ELIMINATION_H
 

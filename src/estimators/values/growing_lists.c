@@ -1,10 +1,4 @@
-/*
- * growing_lists.c
- *		Lists that grow, many of them in one array that does.
- */
 #include "postgres.h"
-
-#include "utils/memutils.h"
 
 #include "estimators/values/growing_lists.h"
 

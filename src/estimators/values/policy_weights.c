@@ -6,8 +6,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "arrays.h"
 #include "estimators/values/policy_weights.h"
 #include "sum.h"

@@ -1,7 +1,3 @@
-/*
- * policy_weights.h
- *		Visits weighed by what the policy would do, not by what it happened to do.
- */
 #ifndef STEPADV_POLICY_WEIGHTS_H
 #define STEPADV_POLICY_WEIGHTS_H
 

@@ -1,7 +1,3 @@
-/*
- * solve_equations.h
- *		The solution of Bellman's equations.
- */
 #ifndef STEPADV_SOLVE_EQUATIONS_H
 #define STEPADV_SOLVE_EQUATIONS_H
 

@@ -1,7 +1,3 @@
-/*
- * value_equations.c
- *		Room for Bellman's equations.
- */
 #include "postgres.h"
 
 #include "arrays.h"

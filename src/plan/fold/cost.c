@@ -1,7 +1,3 @@
-/*
- * cost.c
- *		What it costs to fold.
- */
 #include "postgres.h"
 
 #include "access/htup_details.h"

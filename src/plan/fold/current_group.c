@@ -1,7 +1,3 @@
-/*
- * current_group.c
- *		The group that a GroupFold is at: its keys, its rows, its value.
- */
 #include "postgres.h"
 
 #include "executor/executor.h"

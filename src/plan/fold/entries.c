@@ -1,7 +1,3 @@
-/*
- * entries.c
- *		The hash table itself, which holds the groups of unsorted rows, or of a part of them.
- */
 #include "postgres.h"
 
 #include "miscadmin.h"

@@ -1,12 +1,7 @@
-/*
- * exchange.c
- *		What the processes that fold the rows of one query together give each other.
- */
 #include "postgres.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "port/atomics.h"
 #include "storage/barrier.h"
 #include "utils/wait_event.h"

@@ -1,7 +1,3 @@
-/*
- * files.c
- *		Files by which the processes that fold together give each other blocks of records.
- */
 #include "postgres.h"
 
 #include <fcntl.h>

@@ -1,7 +1,3 @@
-/*
- * foreign.h
- *		Partitions that are foreign tables fold their own groups.
- */
 #ifndef STEPADV_FOREIGN_FOLDS_H
 #define STEPADV_FOREIGN_FOLDS_H
 

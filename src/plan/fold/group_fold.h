@@ -1,7 +1,3 @@
-/*
- * group_fold.h
- *		A plan node that folds steps into groups: rollout_agg(…) … GROUP BY ….
- */
 #ifndef STEPADV_GROUP_FOLD_H
 #define STEPADV_GROUP_FOLD_H
 

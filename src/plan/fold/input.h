@@ -1,7 +1,3 @@
-/*
- * input.h
- *		The rows that a GroupFold reads from below, with as little work as they allow.
- */
 #ifndef STEPADV_FOLD_INPUT_H
 #define STEPADV_FOLD_INPUT_H
 

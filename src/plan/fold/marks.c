@@ -1,7 +1,3 @@
-/*
- * marks.c
- *		Which groups have been met in more than one place.
- */
 #include "postgres.h"
 
 #include "common/hashfn.h"

@@ -1,7 +1,3 @@
-/*
- * parts.c
- *		All groups in parts, by the hashes of their keys.
- */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,7 +1,3 @@
-/*
- * records.c
- *		Rows and values on their way to a part of all groups.
- */
 #include "postgres.h"
 
 #include "utils/fmgroids.h"

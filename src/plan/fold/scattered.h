@@ -1,7 +1,3 @@
-/*
- * scattered.h
- *		Rows whose groups take turns, and groups for which there is no room.
- */
 #ifndef STEPADV_GROUP_FOLD_SCATTERED_H
 #define STEPADV_GROUP_FOLD_SCATTERED_H
 

@@ -1,7 +1,3 @@
-/*
- * spill.c
- *		Finished values of groups for which there was no room, one behind the other in a file.
- */
 #include "postgres.h"
 
 #include "commands/tablespace.h"

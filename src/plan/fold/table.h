@@ -1,7 +1,3 @@
-/*
- * table.h
- *		The hash table of a GroupFold whose rows come in no order.
- */
 #ifndef STEPADV_GROUP_FOLD_TABLE_H
 #define STEPADV_GROUP_FOLD_TABLE_H
 

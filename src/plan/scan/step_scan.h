@@ -1,8 +1,3 @@
-/*
- * step_scan.h
- *		A plan node that reads the rows of set-returning functions of a group
- *		straight from their columns.
- */
 #ifndef STEPADV_STEP_SCAN_H
 #define STEPADV_STEP_SCAN_H
 

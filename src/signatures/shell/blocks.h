@@ -1,7 +1,3 @@
-/*
- * blocks.h
- *		Where in a script's if, for, case, { } and ( ) a command is.
- */
 #ifndef STEPADV_BLOCKS_H
 #define STEPADV_BLOCKS_H
 

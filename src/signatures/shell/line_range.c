@@ -1,7 +1,3 @@
-/*
- * line_range.c
- *		Which lines sed, awk, head and tail let through.
- */
 #include "postgres.h"
 
 #include "signatures/shell/line_range.h"

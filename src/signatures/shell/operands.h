@@ -1,7 +1,3 @@
-/*
- * operands.h
- *		The words of a command that are no options: what it works on.
- */
 #ifndef STEPADV_OPERANDS_H
 #define STEPADV_OPERANDS_H
 

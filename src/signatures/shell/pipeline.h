@@ -1,7 +1,3 @@
-/*
- * pipeline.h
- *		What the commands of a pipeline do together.
- */
 #ifndef STEPADV_PIPELINE_H
 #define STEPADV_PIPELINE_H
 

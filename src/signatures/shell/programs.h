@@ -1,7 +1,3 @@
-/*
- * programs.h
- *		What the programs mean that agents call from a shell.
- */
 #ifndef STEPADV_PROGRAMS_H
 #define STEPADV_PROGRAMS_H
 

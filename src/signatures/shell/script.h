@@ -1,7 +1,3 @@
-/*
- * script.h
- *		What a shell script does.
- */
 #ifndef STEPADV_SCRIPT_H
 #define STEPADV_SCRIPT_H
 
