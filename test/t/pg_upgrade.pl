@@ -83,7 +83,9 @@ sub move
 	$new->start;
 	# Until it was looked at, what is kept is not believed.
 	my ($looked, $folded, $why) = $new->psql('moved', q(SELECT sum(stepadv.refresh(a.source, a.prefix)) FROM stepadv.attachments() a WHERE a.mode = 'triggers'), extra_params => [ '-U', 'ann' ]);
-	is($folded, 0, "$name: a refresh folds nothing") or diag($why);
+	# 16 and later print views without names of tables, so that definitions differ by name.
+	if ($from->{number} < 16 && $to->{number} >= 16) { cmp_ok($folded, '>', 0, "$name: a refresh folds again") or diag($why) }
+	else { is($folded, 0, "$name: a refresh folds nothing") or diag($why) }
 	same_numbers(numbers($new, 'moved'), $numbers, "$name: the same numbers");
 	# What a version of the server writes in another way is no difference.
 	if ($from->{bin} eq $to->{bin})
