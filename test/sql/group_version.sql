@@ -138,7 +138,8 @@ SELECT rollout_id, advantage FROM gae((SELECT stepadv_internal.forgiving_rollout
 CREATE TABLE came (g rollout_group);
 CREATE FUNCTION comes(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	file CONSTANT text := current_setting('data_directory') || '/group_version.bin';
+	-- To write over a file waits for the disk.
+	file CONSTANT text := current_setting('data_directory') || '/group_version.' || md5(bytes);
 	came rollout_group;
 BEGIN
 	DELETE FROM came;
@@ -176,7 +177,7 @@ BEGIN
 	RETURN CASE WHEN comes(bytes) LIKE 'read%' THEN (SELECT group_version.bytes(g::text::rollout_group) = group_version.bytes(g) FROM came) END;
 END $$;
 SELECT same, count(*) > 100 AS several FROM (
-	SELECT same(set_byte(bytes(g), n, v)) FROM gaps, generate_series(0, octet_length(bytes(g)) - 1) n, unnest('{0,1,2,5,7,127,128,248,255}'::integer[]) v) x GROUP BY same ORDER BY same;
+	SELECT same(set_byte(bytes(g), n, v)) FROM gaps, generate_series(0, octet_length(bytes(g)) - 1) n, unnest('{0,1,5,128,255}'::integer[]) v) x GROUP BY same ORDER BY same;
 
 SET client_min_messages = warning;
 DROP SCHEMA group_version CASCADE;

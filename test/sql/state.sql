@@ -94,11 +94,11 @@ flags AS (
 	FROM parsed WHERE head IN ('test', 'execute', 'think', 'other:x', 'fileop') OR (head = 'search' AND target IS NULL)
 	GROUP BY rollout, CASE WHEN head = 'test' THEN 'test_' || CASE result WHEN 'ok' THEN 'ok' ELSE 'err' END WHEN head = 'execute' THEN 'exec' ELSE head END),
 rendered AS (
-	SELECT r AS rollout,
-	       coalesce((SELECT string_agg(target || ':' || ops, '|' ORDER BY target COLLATE "C")
-	                 FROM (SELECT target, string_agg(op, '+' ORDER BY op COLLATE "C") ops FROM files f WHERE f.rollout = r GROUP BY target) x), '')
-	       || '||' || coalesce((SELECT string_agg(flag, '+' ORDER BY flag COLLATE "C") FROM flags g WHERE g.rollout = r), '') AS s
-	FROM generate_series(1, 200) r)
+	SELECT r AS rollout, coalesce(f.s, '') || '||' || coalesce(g.s, '') AS s
+	FROM generate_series(1, 200) r
+	LEFT JOIN (SELECT rollout, string_agg(target || ':' || ops, '|' ORDER BY target COLLATE "C") AS s
+		FROM (SELECT rollout, target, string_agg(op, '+' ORDER BY op COLLATE "C") AS ops FROM files GROUP BY rollout, target) x GROUP BY rollout) f ON f.rollout = r
+	LEFT JOIN (SELECT rollout, string_agg(flag, '+' ORDER BY flag COLLATE "C") AS s FROM flags GROUP BY rollout) g ON g.rollout = r)
 SELECT count(*) AS rollouts, count(*) FILTER (WHERE r.s = x.s) AS equal
 FROM rendered r JOIN (SELECT rollout, state_signature(action) s FROM steps GROUP BY rollout) x USING (rollout);
 
