@@ -29,5 +29,6 @@ extern PGDLLEXPORT Datum stepadv_rollout_agg_final(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_signature_hash_text(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_signature_hash_bytea(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_signature_hash_uuid(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum stepadv_signature_hash_pair(PG_FUNCTION_ARGS);
 
 #endif							/* STEPADV_AGGREGATE_H */

@@ -1,6 +1,6 @@
 /*
  * hash.c
- *		signature_hash(text | bytea | jsonb | uuid) -> bigint
+ *		signature_hash(text | bytea | jsonb | uuid) -> bigint, signature_hash(bigint, bigint) -> bigint
  *
  * The identity of a state, an action or an id of another type.  NULL gives
  * NULL.  No errors but those of detoasting and of encoding conversion.
@@ -25,6 +25,7 @@ PG_FUNCTION_INFO_V1(stepadv_signature_hash_text);
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_bytea);
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_jsonb);
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_uuid);
+PG_FUNCTION_INFO_V1(stepadv_signature_hash_pair);
 
 int64
 hash_of_text(const char *bytes, int length)
@@ -59,6 +60,12 @@ Datum
 stepadv_signature_hash_uuid(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(hash_bytes_64(PG_GETARG_UUID_P(0)->data, UUID_LEN));
+}
+
+Datum
+stepadv_signature_hash_pair(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(hash_of_pair(PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
 }
 
 /* A length-prefixed string, so that no two token streams have equal bytes. */

@@ -9,6 +9,8 @@
 #ifndef STEPADV_HASH_H
 #define STEPADV_HASH_H
 
+#include "port/pg_bswap.h"
+
 /* Inlined: short inputs are hashed in a few nanoseconds, no library to link. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -25,6 +27,15 @@ hash_bytes_64(const void *bytes, size_t length)
 
 /* signature_hash(text): hashed as UTF-8, so that databases of any encoding agree. */
 extern int64 hash_of_text(const char *bytes, int length);
+
+/* signature_hash(bigint, bigint): of the bytes of both, as int8send gives them. */
+static inline int64
+hash_of_pair(int64 a, int64 b)
+{
+	uint64		bytes[] = {pg_hton64((uint64) a), pg_hton64((uint64) b)};
+
+	return hash_bytes_64(bytes, sizeof(bytes));
+}
 
 /* A chain link: the hash of a number on top of a hash. */
 static inline int64

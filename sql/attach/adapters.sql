@@ -91,8 +91,7 @@ BEGIN
 			stepadv_internal.role_column('step_id'::text, relation, (g).roles ->> 'step_id', 's'::text) END;
 		raw_step := format('s.%I', (g).roles ->> 'step_id');
 	ELSE
-		step := format('stepadv.signature_hash(pg_catalog.int8send(%s::bigint) OPERATOR(pg_catalog.||) '
-			'pg_catalog.int8send(s.%I::bigint))', rollout, (g).roles ->> 'step_no');
+		step := format('stepadv.signature_hash(%s::bigint, s.%I::bigint)', rollout, (g).roles ->> 'step_no');
 	END IF;
 	raw_rollout := CASE WHEN rollout LIKE 'stepadv.%' THEN raw_rollout END;
 	raw_step := CASE WHEN step LIKE 'stepadv.%' THEN raw_step END;

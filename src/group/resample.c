@@ -6,8 +6,7 @@
  * the group gets a distribution.  Without, the k rollouts of a smaller group.
  *
  * What is drawn depends on the seed and the rollouts' ids and on nothing else, so it is
- * the same on every machine, and anyone can find it again in SQL, where H(a, b) is
- * signature_hash(int8send(a) || int8send(b)):
+ * the same on every machine, and anyone can find it again in SQL, where H is signature_hash:
  *
  *	without replacement		the k rollouts with the least H(seed, rollout_id), so that of one
  *							seed a smaller sample is part of a larger
@@ -57,14 +56,6 @@ typedef struct Drawn
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-static int64
-hash_pair(int64 a, int64 b)
-{
-	uint64		bytes[] = {pg_hton64((uint64) a), pg_hton64((uint64) b)};
-
-	return hash_bytes_64(bytes, sizeof(bytes));
-}
-
 /* ----------
  * The draw: by rollout, how often it is in the sample
  * ----------
@@ -91,7 +82,7 @@ draw_with_replacement(const GroupColumns *group, uint32 k, int64 seed, uint32 *t
 
 	for (uint32 d = 0; d < k; d++)
 	{
-		uint64		bits = (uint64) hash_pair(stream, d) >> 32;
+		uint64		bits = (uint64) hash_of_pair(stream, d) >> 32;
 
 		times[bits * group->n_rollouts >> 32]++;
 		if (d % 65536 == 0)
@@ -105,7 +96,7 @@ draw_without_replacement(const GroupColumns *group, uint32 k, int64 seed, uint32
 	Drawn	   *order = ALLOCATE_ARRAY(Drawn, group->n_rollouts);
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
-		order[r] = (Drawn) {hash_pair(seed, group->rollout_id[r]), r};
+		order[r] = (Drawn) {hash_of_pair(seed, group->rollout_id[r]), r};
 	sort_drawn(order, group->n_rollouts);
 	for (uint32 i = 0; i < k; i++)
 		times[order[i].rollout] = 1;
@@ -126,7 +117,7 @@ next_copy_id(ids_hash *taken, int64 rollout_id, uint32 *c)
 
 	do
 	{
-		id = hash_pair(rollout_id, ++(*c));
+		id = hash_of_pair(rollout_id, ++(*c));
 		ids_insert(taken, id, &found);
 	} while (found);
 	return id;

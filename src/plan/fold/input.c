@@ -70,7 +70,7 @@ place_step(const FoldInput *input, const FoldSource *source, const uint32 *offse
 		else
 			has_more |= offset != NOWHERE;
 	}
-	layout->has_step = of_args[ROW_STEP_ID] != NOWHERE && of_args[ROW_ROLLOUT_ID] != NOWHERE &&
+	layout->has_step = (of_args[ROW_STEP_ID] != NOWHERE || input->hashes_steps) && of_args[ROW_ROLLOUT_ID] != NOWHERE &&
 		of_args[ROW_STEP_NO] != NOWHERE && !has_more;
 	layout->has_reward = of_args[ROW_REWARD] != NOWHERE;
 	layout->has_success = input->n_args > ROW_SUCCESS && of_args[ROW_SUCCESS] != NOWHERE;
@@ -430,6 +430,7 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, con
 	input->n_columns = n;
 	input->first_arg = keys->tts_tupleDescriptor->natts;
 	input->n_args = n_args;
+	input->hashes_steps = false;
 	input->keys = keys;
 	for (int i = 0; i < n; i++)
 	{
@@ -438,8 +439,9 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, con
 		asked[i] = (InputColumn) {
 			arg >= 0 ? &input->args[arg].value : &keys->tts_values[i],
 			arg >= 0 ? &input->args[arg].isnull : &keys->tts_isnull[i],
-			reads[i], reads[i] == READ_NULL ? -1 : columns[i] - 1, {.isnull = true}
+			reads[i], reads[i] >= READ_STEP_HASH ? -1 : columns[i] - 1, {.isnull = true}
 		};
+		input->hashes_steps |= reads[i] == READ_STEP_HASH;
 	}
 	input->sources = palloc0((of_several ? Max(input->append->as_nplans, 1) : 1) * sizeof(FoldSource));
 	if (!of_several)
@@ -527,6 +529,15 @@ read_columns(const InputColumn *columns, int n, TupleTableSlot *row)
 	}
 }
 
+static void
+hash_step(NullableDatum *args)
+{
+	args[ROW_STEP_ID].isnull = args[ROW_ROLLOUT_ID].isnull || args[ROW_STEP_NO].isnull;
+	if (!args[ROW_STEP_ID].isnull)
+		args[ROW_STEP_ID].value = Int64GetDatum(hash_of_pair(DatumGetInt64(args[ROW_ROLLOUT_ID].value),
+															 DatumGetInt32(args[ROW_STEP_NO].value)));
+}
+
 pg_noinline void
 read_arguments(FoldInput *input)
 {
@@ -534,6 +545,8 @@ read_arguments(FoldInput *input)
 
 	slot_getsomeattrs(source->slot, source->last_position);
 	read_columns(source->columns + input->first_arg, input->n_args, source->slot);
+	if (input->hashes_steps)
+		hash_step(input->args);
 }
 
 /* Does a row have all columns that its scan needs? */
@@ -686,6 +699,8 @@ next_input(FoldInput *input)
 			return true;
 		slot_getsomeattrs(row, source->last_position);
 		read_columns(source->columns, input->n_columns, row);
+		if (input->hashes_steps)
+			hash_step(input->args);
 		return true;
 	}
 }

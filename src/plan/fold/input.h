@@ -67,6 +67,7 @@ typedef enum ReadAs
 	READ_BYTES_HASH,			/* of what else has a length, */
 	READ_ENUM_HASH,				/* of the label of a value of an enum, */
 	READ_NUMERIC_HASH,			/* or of a numeric's digits */
+	READ_STEP_HASH,				/* the step's identity, of the rollout's and its number, which are read as well */
 	READ_NULL					/* there is no column, and no value */
 } ReadAs;
 
@@ -107,6 +108,7 @@ typedef struct FoldInput
 	struct AppendState *append; /* it, if rows of what is below it are read; or NULL */
 	int			first_arg;		/* of what is asked for; before are the keys, behind the arguments the filter */
 	int			n_args;
+	bool		hashes_steps;	/* a step's identity is READ_STEP_HASH */
 	int			n_columns;		/* of all */
 	FoldSource *sources;		/* one, or those of the Append */
 	FoldSource *source;			/* of the current row; NULL: before the first */
@@ -158,11 +160,14 @@ read_next_stored_step(const FoldInput *input, bool same_rollout, StepRow *step)
 		return false;
 	offsets = layout->of_args;
 	reads = input->source->step_reads;
-	step->step_id = read_stored_word(data + offsets[ROW_STEP_ID], reads[ROW_STEP_ID]);
+	if (likely(!input->hashes_steps))
+		step->step_id = read_stored_word(data + offsets[ROW_STEP_ID], reads[ROW_STEP_ID]);
 	if (!same_rollout)
 		step->rollout_id = read_stored_word(data + offsets[ROW_ROLLOUT_ID], reads[ROW_ROLLOUT_ID]);
 	step->step_no = likely(reads[ROW_STEP_NO] == READ_COLUMN) ? *(const int32 *) (data + offsets[ROW_STEP_NO]) :
 		*(const int16 *) (data + offsets[ROW_STEP_NO]);
+	if (input->hashes_steps)
+		step->step_id = hash_of_pair(step->rollout_id, step->step_no);
 	step->nulls = layout->nulls;
 	step->state = (layout->nulls & NULL_STATE) ? 0 : read_stored_word(data + offsets[ROW_STATE], reads[ROW_STATE]);
 	step->action = (layout->nulls & NULL_ACTION) ? 0 : read_stored_word(data + offsets[ROW_ACTION], reads[ROW_ACTION]);

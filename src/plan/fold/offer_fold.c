@@ -279,6 +279,27 @@ can_read(Expr *input, Expr **column, ReadAs *read_as)
 	return true;
 }
 
+/* Is the step's identity made of the rollout's and the number, as attach makes it where there is none (input.h)? */
+static bool
+is_step_hash(const Fold *fold, const Expr *input)
+{
+	const FuncExpr *call = (const FuncExpr *) input;
+	int			n_keys = list_length(fold->keys);
+	Expr	   *number;
+	Expr	   *column;
+	Expr	   *same_column;
+	ReadAs		read_as;
+
+	if (!IsA(input, FuncExpr) || fold->n_args <= ROW_STEP_NO || input != list_nth(fold->inputs, n_keys + ROW_STEP_ID) ||
+		!is_own_function(call->funcid, "stepadv_signature_hash_pair", stepadv_signature_hash_pair) ||
+		!equal(linitial(call->args), list_nth(fold->inputs, n_keys + ROW_ROLLOUT_ID)))
+		return false;
+	/* The number is cast to what it is asked for as. */
+	number = list_nth(fold->inputs, n_keys + ROW_STEP_NO);
+	return can_read(lsecond(call->args), &same_column, &read_as) && can_read(number, &column, &read_as) &&
+		equal(column, same_column);
+}
+
 /* Position among expressions of what an input is made from, from 1; 0: not found. */
 static int
 place_among(const List *given, Expr *input, ReadAs *read_as)
@@ -322,6 +343,11 @@ find_inputs(const List *given, const Fold *fold, Places *places)
 		ReadAs		read_as;
 		int			position = place_among(given, lfirst(lc), &read_as);
 
+		if (position == 0 && is_step_hash(fold, lfirst(lc)))
+		{
+			read_as = READ_STEP_HASH;
+			position = 1;
+		}
 		/* A key is shown unchanged. */
 		if (position == 0 || (foreach_current_index(lc) < list_length(fold->keys) && read_as != READ_COLUMN))
 			return false;
