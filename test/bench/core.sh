@@ -104,57 +104,29 @@ row '`rollout_agg` + `rtmc`' parted "$(ratio ours parted) x as fast as one proce
 row 'the same, parallel_leader_participation off' parted_alone
 
 # ---------- DuckDB
-duckdb_rows()
+# Steps as a table of DuckDB's own, in their order here.
+native_steps()
 {
-	local dir=$top/build/bench/duckdb table name threads result times
-
-	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-		echo "   DuckDB's rows are left out: they need node and npm (apt-get install nodejs npm), which fetch @duckdb/node-api into build/bench"
-		say "DuckDB was not measured: no node or npm on this machine."
-		return
-	fi
-	mkdir -p "$dir"
-	cp "$here/package.json" "$dir/"
-	if [ ! -d "$dir/node_modules/@duckdb/node-api" ] &&
-		! (cd "$dir" && npm install --no-audit --no-fund --loglevel=error >"$work/npm.log" 2>&1); then
-		cat "$work/npm.log"
-		echo "   DuckDB's rows are left out: npm could not fetch @duckdb/node-api (needs the network once)"
-		say "DuckDB was not measured: its package could not be fetched."
-		return
-	fi
-	for table in steps scattered; do
-		query "COPY (SELECT step_id, group_id, rollout_id, step_no, state, action, reward FROM $table
-			$([ "$table" = scattered ] || echo 'ORDER BY group_id, rollout_id, step_no')) TO STDOUT (FORMAT csv, HEADER)" >"$work/$table.csv"
-	done
-	DUCKDB_NODE=$dir node "$here/duckdb.mjs" "$runs" "steps=$work/steps.csv" "scattered=$work/scattered.csv" >"$work/duckdb.out" || {
-		echo "   DuckDB's rows are left out: the run failed"
-		say "DuckDB was not measured: its run failed."
-		rm -f "$work"/*.csv
-		return
-	}
-	rm -f "$work"/*.csv
-	while read -r table name threads result times; do
-		if [ "$table" = version ]; then
-			heading "**DuckDB** $name, a native table in memory, best of its SQL formulations:"
-			continue
-		fi
-		require_equal "${results[ours]}" "$result" "DuckDB, $name, $table"
-		store "duckdb_${table}_${name}_$threads" "$(tr ' ' '\n' <<<"$times" | min_median)"
-	done <"$work/duckdb.out"
-	duckdb_row 'one thread' steps 1 ours 'one process'
-	duckdb_row 'two threads' steps 2 "$(faster shared parted)" 'two processes' 2.5
-	duckdb_row 'one thread, the rows in order of time' scattered 1 ours_scattered 'one process' 1
-	duckdb_row 'two threads, the rows in order of time' scattered 2 shared_scattered 'two processes' 1
+	query "COPY (SELECT step_id, group_id, rollout_id, step_no, state, action, reward FROM $1 $2) TO STDOUT (FORMAT csv, HEADER)" >"$work/$1.csv"
+	printf "%s=CREATE OR REPLACE TABLE steps AS SELECT * FROM read_csv('%s', header = true, columns = {
+		step_id: 'BIGINT', group_id: 'BIGINT', rollout_id: 'BIGINT', step_no: 'INTEGER', state: 'BIGINT', action: 'BIGINT', reward: 'DOUBLE'})" "$1" "$work/$1.csv"
 }
 # Theirs against ours on the same table, by as many.
 duckdb_row()
 {
 	local best
 
-	best=$(faster "duckdb_$2_joins_$3" "duckdb_$2_windows_$3")
+	best=$(faster "duckdb_joins_$2_$3" "duckdb_windows_$2_$3")
 	row "$1" "$best" "$(ratio "$best" "$4" 2) x \`rollout_agg\` + \`rtmc\` in $5${6:+ $(verdict "$(ratio "$best" "$4" 2)" '>=' "$6")}"
 }
-duckdb_rows
+if measure_duckdb "$runs" "${results[ours]}" "$core/duckdb_joins.sql $core/duckdb_windows.sql" \
+	"$(native_steps steps 'ORDER BY group_id, rollout_id, step_no')" "$(native_steps scattered '')"; then
+	heading "**DuckDB** $duckdb_version, a native table in memory, best of its SQL formulations:"
+	duckdb_row 'one thread' steps 1 ours 'one process'
+	duckdb_row 'two threads' steps 2 "$(faster shared parted)" 'two processes' 2.5
+	duckdb_row 'one thread, the rows in order of time' scattered 1 ours_scattered 'one process' 1
+	duckdb_row 'two threads, the rows in order of time' scattered 2 shared_scattered 'two processes' 1
+fi
 query 'DROP TABLE parted' >/dev/null
 
 # ---------- small questions

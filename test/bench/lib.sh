@@ -12,6 +12,7 @@
 #	per_second NAME COUNT	by the median
 #	exponent A NA B NB		of the growth from NA to NB items: 1 is linear
 #	compile PROGRAM [FLAGS]	from ROOM/PROGRAM.c, flags as for the extension
+#	measure_duckdb RUNS RESULT FILES TABLES	statements in DuckDB
 #	measure_program NAME COMMAND	whose output is a result, then milliseconds
 #	verdict VALUE OP LIMIT	"(goal: at most 6, met)" for a remark; OP is <= or >=
 #	heading TEXT			a new table under a line of text
@@ -111,6 +112,38 @@ measure_program()
 	"$tree/$1" "${@:2}" >"$work/program.out" || exit 2
 	results[$name]=$(sed -n 1p "$work/program.out")
 	store "$name" "$(sed 1d "$work/program.out" | min_median)"
+}
+
+# measure_duckdb RUNS RESULT 'STATEMENT.sql …' NAME=SETUP …: each statement over the tables that SETUP makes, of CSV
+# files in $work, by one thread and by two, as duckdb_STATEMENT_NAME_THREADS; false where DuckDB cannot be had.
+measure_duckdb()
+{
+	local dir=$top/build/bench/duckdb table name threads result times
+
+	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+		echo "   DuckDB's rows are left out: they need node and npm (apt-get install nodejs npm), which fetch @duckdb/node-api into build/bench"
+		say "DuckDB was not measured: no node or npm on this machine."
+		return 1
+	fi
+	mkdir -p "$dir"
+	cp "$here/package.json" "$dir/"
+	if [ ! -d "$dir/node_modules/@duckdb/node-api" ] &&
+		! (cd "$dir" && npm install --no-audit --no-fund --loglevel=error >"$work/npm.log" 2>&1); then
+		cat "$work/npm.log"
+		echo "   DuckDB's rows are left out: npm could not fetch @duckdb/node-api (needs the network once)"
+		say "DuckDB was not measured: its package could not be fetched."
+		return 1
+	fi
+	DUCKDB_NODE=$dir node "$here/duckdb.mjs" "$1" "${@:3}" >"$work/duckdb.out" || exit 2
+	rm -f "$work"/*.csv
+	while read -r table name threads result times; do
+		if [ "$table" = version ]; then
+			duckdb_version=$name
+			continue
+		fi
+		require_equal "$2" "$result" "DuckDB, $name, $table"
+		store "${name}_${table}_$threads" "$(tr ' ' '\n' <<<"$times" | min_median)"
+	done <"$work/duckdb.out"
 }
 
 # The difference of the minima, which noise disturbs least; never nothing or less.

@@ -1,5 +1,6 @@
 # The tables of create_tables, whose ids are texts: what it costs to write steps into them, beside a
-# plain table with the same key, and to read one group, one task, one version.
+# plain table with the same key, and to read one group, one task, one version; then tables of their
+# own with ids of other types.
 
 n_written=$(query "SELECT count(*) FROM steps WHERE group_id <= 800")
 columns='run_id, policy_version, task_id, rollout_id, step_no, observation, action'
@@ -39,4 +40,53 @@ row 'all' canonical_rtmc "$(ratio canonical_rtmc canonical_scan 2) x the bare sc
 row 'one group, with planning' canonical_group "$(verdict "${times_median[canonical_group]}" '<=' 0.5)"
 row 'one task alone, ten groups' canonical_task "$(verdict "${times_median[canonical_task]}" '<=' 1)"
 row 'one version of ten' canonical_version
+
+measure canonical_shared "$runs" "$(rtmc_of)" "$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
+row 'all, leader and one worker' canonical_shared "$(ratio canonical_shared canonical_rtmc 2) of one process $(verdict "$(ratio canonical_shared canonical_rtmc 2)" '<=' 0.6)"
+for statement in windows joins; do
+	measure "sql_$statement" 1 "$(cat "$here/tables/$statement.sql")" "$one_process SET search_path = canonical; SET enable_nestloop = off;"
+	require_equal "${results[canonical_rtmc]}" "${results[sql_$statement]}" "plain SQL, $statement"
+done
+best=$(faster sql_windows sql_joins)
+row 'all, plain SQL: the best of two formulations' "$best" "$(ratio "$best" canonical_rtmc) x \`_rtmc\` $(verdict "$(ratio "$best" canonical_rtmc)" '>=' 10)"
+
+# In order of writing, as here.
+native_table()
+{
+	query "COPY (SELECT $2 FROM canonical.$1) TO STDOUT (FORMAT csv, HEADER)" >"$work/$1.csv"
+	printf "CREATE OR REPLACE TABLE %s AS SELECT * FROM read_csv('%s', header = true, types = {%s});" "$1" "$work/$1.csv" "$3"
+}
+if measure_duckdb "$runs" "${results[canonical_rtmc]}" "$here/tables/windows.sql $here/tables/joins.sql" \
+	"canonical=$(native_table steps 'run_id, policy_version, task_id, rollout_id, step_no, observation, action' "'step_no': 'INTEGER'") $(native_table rollouts 'run_id, policy_version, task_id, rollout_id, outcome' "'outcome': 'DOUBLE'")"; then
+	for threads in 1 2; do
+		ours=$([ $threads = 1 ] && echo canonical_rtmc || echo canonical_shared)
+		best=$(faster windows_canonical_$threads joins_canonical_$threads)
+		row "all, DuckDB $duckdb_version, its own tables, the best of these two, threads: $threads" "$best" "$(ratio "$best" "$ours") x \`_rtmc\` by as many $(verdict "$(ratio "$best" "$ours")" '>=' 3)"
+	done
+fi
 query 'SET client_min_messages = warning; DROP SCHEMA canonical CASCADE; DROP TABLE texts, plain' >/dev/null
+
+# ---------- ids of other types: the group, the rollout, the state and the action
+typed()
+{
+	local id="${2//VALUE/%1\$s}" columns
+
+	columns=$(query "SELECT string_agg(format('$id AS %1\$s', c), ', ') FROM unnest('{group_id,rollout_id,state,action}'::text[]) c")
+	query "CREATE UNLOGGED TABLE $1_ids AS SELECT $columns, step_no, reward FROM steps" >/dev/null
+	query "VACUUM ANALYZE $1_ids" >/dev/null
+	query "SELECT stepadv.attach('$1_ids', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward')" >/dev/null
+	measure "$1_scan" "$runs" "SELECT count(*), sum(reward) FROM $1_ids" "$one_process"
+	measure "$1_fold" "$runs" "SELECT count(rollouts) FROM $1_ids_values" "$one_process"
+	measure "$1_rtmc" "$runs" "SELECT sum(advantage) FROM $1_ids_rtmc" "$one_process"
+	require_equal "${results[bigint_rtmc]}" "${results[$1_rtmc]}" "RTMC, ids of type $1"
+	query "SET client_min_messages = warning; SELECT stepadv.detach('$1_ids')" >/dev/null
+	query "DROP TABLE $1_ids" >/dev/null
+	row "\`$1\`: groups folded" "$1_fold" "$(ratio "$1_fold" bigint_fold 2) x bigint$([ "$1" = bigint ] || verdict "$(ratio "$1_fold" bigint_fold 2)" '<=' "$3" | sed 's/^/ /')"
+	row "\`$1\`: \`_rtmc\`" "$1_rtmc" "$(ratio "$1_rtmc" "$1_scan" 2) x a scan of the table $(verdict "$(ratio "$1_rtmc" "$1_scan" 2)" '<=' 2)"
+}
+heading "**Ids of other types**, of group, rollout, state and action, $n_steps steps in one table:"
+typed bigint 'VALUE::bigint' 1
+typed integer '(VALUE & 1073741823)::integer' 2
+typed uuid 'md5(VALUE::text)::uuid' 2
+typed numeric 'VALUE::numeric' 2
+typed text "''id '' || VALUE" 4
