@@ -46,8 +46,8 @@ DECLARE
 BEGIN
 	PERFORM stepadv_internal.refuse_distributed(a, 'a pool of groups'::text);
 	IF groups IS NULL THEN
-		RAISE EXCEPTION 'the view _groups of % is gone', stepadv_internal.relation_name((a).source)
-			USING ERRCODE = 'undefined_table', HINT = 'add_views makes it again.';
+		RAISE EXCEPTION 'a pool of groups of % needs the view _groups', (a).source USING ERRCODE = 'undefined_table',
+			HINT = format('Make it: SELECT * FROM stepadv.add_views(%L, ''{groups}'').', (a).source);
 	ELSIF create_pool.max_staleness IS NOT NULL AND NOT has_age THEN
 		RAISE EXCEPTION 'max_staleness needs to know how old groups are' USING ERRCODE = 'undefined_column',
 			HINT = 'Tell attach which column is the policy_step of a rollout.';

@@ -7,7 +7,7 @@ CREATE SCHEMA pool;
 SET search_path = pool, stepadv, public;
 
 -- Of two versions: tasks 1 to 3 are mixed, 4 succeeds always, 5 waits for a judgement, 6 has one rollout.
-SELECT count(*) > 10 AS made FROM create_tables('rl', views => '{all}');
+SELECT count(*) > 0 AS made FROM create_tables('rl', views => '{values,rtmc,groups}');
 INSERT INTO rl.rollouts (policy_version, policy_step, task_id, rollout_id, outcome)
 SELECT 'v' || v, v, 'task ' || t, r, CASE WHEN t = 5 AND r = 2 THEN NULL WHEN t = 4 THEN 1 WHEN t = 3 THEN (r = 1)::int ELSE r % 2 END
 FROM generate_series(1, 2) v, generate_series(1, 6) t, generate_series(1, 4) r WHERE t < 6 OR r = 1;
@@ -129,7 +129,9 @@ SELECT said('SELECT stepadv.claim_groups(NULL::integer, 1)');
 SELECT said('SELECT stepadv.consume_groups(''s_pool'', gen_random_uuid())');
 SELECT consume_groups('s_ready', NULL) AS of_none, consume_groups('s_ready', gen_random_uuid()) AS of_an_unknown;
 CREATE TABLE odd (claim text, r int, no int, reward int);
-SELECT count(*) > 3 AS attached FROM attach('odd', '{claim}', 'r', 'no', reward => 'reward', views => '{all}');
+SELECT count(*) > 0 AS attached FROM attach('odd', '{claim}', 'r', 'no', reward => 'reward', views => '{values}');
+SELECT said('SELECT stepadv.create_pool(''odd'')');
+SELECT count(*) AS added FROM add_views('odd', '{groups}');
 SELECT said('SELECT stepadv.create_pool(''odd'')');
 SELECT said('SELECT stepadv.create_pool(''s'', max_staleness => 1, prefix => ''other'')');
 SELECT said('SELECT stepadv.detach(''s'')');
