@@ -88,11 +88,6 @@ read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterVa
 	}
 }
 
-/* ----------
- * By name
- * ----------
- */
-
 static Oid
 type_of_parameter(ParameterType type)
 {

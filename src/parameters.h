@@ -40,6 +40,13 @@ typedef struct ParameterValue
 	const struct RolloutGroup *group;	/* detoasted */
 } ParameterValue;
 
+/* No further from 0 than the bound, if there is one. */
+static inline double
+clamp_to(double x, const ParameterValue *bound)
+{
+	return bound->isnull ? x : Min(Max(x, -bound->number), bound->number);
+}
+
 /* For tables outside functions: a list of choices there lives for ever. */
 #define NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, false}
 #define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, true}

@@ -59,11 +59,6 @@ store_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, 
 	}
 }
 
-/* ----------
- * To the caller
- * ----------
- */
-
 static Oid
 type_of_column(ColumnType type)
 {

@@ -53,7 +53,7 @@ BEGIN
 				AND r.keys[is_never_null.number] = c.column_number, false))
 			FROM stepadv_internal.view_columns(is_never_null.relation) c
 			LEFT JOIN pg_attribute a ON a.attrelid = c.relation AND a.attnum = c.column_number
-			LEFT JOIN stepadv_internal.tables_read(ARRAY[is_never_null.relation], is_never_null.number) r
+			LEFT JOIN stepadv_internal.tables_read(ARRAY[is_never_null.relation], is_never_null.number, false) r
 				ON r.relation = c.relation
 			WHERE c.number = is_never_null.number), false);
 END

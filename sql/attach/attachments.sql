@@ -174,14 +174,14 @@ COMMENT ON FUNCTION stepadv_internal.view_columns(regclass) IS
 'whole row), with one row of NULLs where there are none; plain: it is that column and nothing else; alone: nothing '
 'computed is in a UNION with these. Nothing for what is no view';
 
-CREATE FUNCTION stepadv_internal.tables_read(views regclass[], n_keys integer)
-RETURNS TABLE (relation regclass, keys smallint[], reads smallint[])
+CREATE FUNCTION stepadv_internal.tables_read(views regclass[], n_keys integer, families boolean)
+RETURNS TABLE (relation regclass, base regclass, keys smallint[], reads smallint[])
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_tables_read';
-COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer) IS
-'the tables below views, without partitions, children, and what functions read. keys[i]: the column of the table that '
-'is or equals column i of the views; 0: none, or unknown. reads: the columns that the views mention; NULL: the whole '
-'row';
+COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer, boolean) IS
+'the tables below views (base) but those that functions read; families: with partitions, children and parents. '
+'keys[i]: the column of the relation that is or equals column i of the views; 0: none, or unknown. reads: the columns '
+'that the views mention; NULL: the whole row';
 
 CREATE FUNCTION stepadv_internal.nearest_name(name text, names text[]) RETURNS text
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE

@@ -77,7 +77,7 @@ BEGIN
 		RETURN QUERY
 		SELECT t.relation, e.distributed_by, e.colocation
 		FROM (SELECT unnest(relations) AS relation
-			UNION SELECT r.relation FROM stepadv_internal.tables_read(relations, 0) r) t
+			UNION SELECT r.relation FROM stepadv_internal.tables_read(relations, 0, false) r) t
 		CROSS JOIN LATERAL stepadv_internal.engine_table(t.relation) e
 		WHERE e.distributed_by IS NOT NULL ORDER BY t.relation::text;
 	END IF;
@@ -102,7 +102,7 @@ BEGIN
 		FROM stepadv_internal.distributed_tables(adapters) d
 		JOIN pg_attribute c ON c.attrelid = d.relation AND c.attname = d.distributed_by
 		LEFT JOIN unnest(adapters) v(view)
-			CROSS JOIN LATERAL stepadv_internal.tables_read(ARRAY[v.view], n_keys) t ON t.relation = d.relation
+			CROSS JOIN LATERAL stepadv_internal.tables_read(ARRAY[v.view], n_keys, false) t ON t.relation = d.relation
 		GROUP BY d.relation, d.distributed_by, d.colocation ORDER BY d.relation::text
 	LOOP
 		IF NOT known.in_group THEN

@@ -54,13 +54,6 @@ COMMENT ON FUNCTION stepadv_internal.drop_triggers(regclass, regclass[]) IS
 'drops the triggers that keep the groups of an attachment, on tables of its owner and on the given ones, '
 'which may have another owner by now; returns how many; for its owner';
 
-CREATE FUNCTION stepadv_internal.watched_tables(views regclass[], n_keys integer)
-RETURNS TABLE (relation regclass, base regclass, keys smallint[], reads smallint[])
-LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_watched_tables';
-COMMENT ON FUNCTION stepadv_internal.watched_tables(regclass[], integer) IS
-'the tables below views (base), each with its partitions or children and its parents: the numbers of their columns '
-'that are the group''s (0: unknown) and of those that are read (NULL: all)';
-
 -- Who made a row and when is not known: src/upkeep/transactions.c.
 CREATE FUNCTION stepadv_internal.oldest_transaction() RETURNS timestamptz
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stepadv_oldest_transaction';

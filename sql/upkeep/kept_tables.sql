@@ -17,7 +17,7 @@ DECLARE
 		FROM unnest(ARRAY[(a).attachment, (a).folded, (a).changed]) k WHERE k IS NOT NULL);
 	-- Whose changes change what is kept.
 	tables CONSTANT regclass[] := ARRAY(SELECT DISTINCT w.relation
-		FROM stepadv_internal.watched_tables(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns) w);
+		FROM stepadv_internal.tables_read(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns, true) w);
 	item text;
 BEGIN
 	PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).fresh, (a).fresh_digests], true);
@@ -60,7 +60,7 @@ DECLARE
 	name CONSTANT text := format('%I.%I', (a).schema, (a).prefix || suffix);
 	persistence CONSTANT text := (
 		SELECT string_agg(DISTINCT c.relpersistence::text, '' ORDER BY c.relpersistence::text)
-		FROM stepadv_internal.watched_tables(ARRAY[fresh], 0) w JOIN pg_class c ON c.oid = w.relation
+		FROM stepadv_internal.tables_read(ARRAY[fresh], 0, true) w JOIN pg_class c ON c.oid = w.relation
 		WHERE c.relkind = 'r');
 BEGIN
 	IF persistence = 'pu' THEN
@@ -256,7 +256,7 @@ BEGIN
 		PERFORM stepadv_internal.make_views((a).attachment, NULL::text[]);
 	END IF;
 	PERFORM stepadv_internal.drop_triggers(attachment, ARRAY(SELECT DISTINCT w.relation FROM
-		stepadv_internal.watched_tables(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns) w));
+		stepadv_internal.tables_read(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns, true) w));
 	FOR item IN
 		SELECT format('DROP %s %s%s', k.kind, string_agg(stepadv_internal.relation_name(k.relation), ', '),
 			CASE WHEN cascade THEN ' CASCADE' END)

@@ -124,10 +124,10 @@ BEGIN
 	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.seen, a.digests));
 	PERFORM stepadv_internal.make_views(meant, NULL::text[]);
 	IF EXISTS (
-		SELECT FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_digests], a.n_group_columns) w
+		SELECT FROM stepadv_internal.tables_read(ARRAY[a.fresh, a.fresh_digests], a.n_group_columns, false) w
 		JOIN pg_class c ON c.oid = w.relation
-		WHERE w.relation = w.base AND c.relkind <> 'f' AND 0 <> ALL (w.keys)
-			AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = w.base AND i.indisvalid AND i.indpred IS NULL
+		WHERE c.relkind <> 'f' AND 0 <> ALL (w.keys)
+			AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = w.relation AND i.indisvalid AND i.indpred IS NULL
 				AND w.keys <@ (i.indkey::smallint[])[0:cardinality(w.keys) - 1]))
 	THEN
 		RAISE WARNING 'a table below % has no index that begins with the columns of the group', maintain.source

@@ -8,8 +8,7 @@ AS $$
 BEGIN
 	RETURN QUERY WITH below AS (
 		SELECT w.relation, bool_or(w.relation = w.base) AS is_read
-		FROM stepadv_internal.watched_tables(array_remove(ARRAY[(a).fresh, (a).fresh_digests], NULL),
-			(a).n_group_columns) w
+		FROM stepadv_internal.tables_read(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns, true) w
 		GROUP BY w.relation
 	), triggers AS (
 		SELECT t.relation, count(*) FILTER (WHERE t.event <> 'applied') AS n,

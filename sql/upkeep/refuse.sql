@@ -81,7 +81,7 @@ DECLARE
 BEGIN
 	FOR w IN
 		SELECT r.relation, r.keys, c.relkind, c.relpersistence, c.relrowsecurity, c.relowner, e.kind, e.is_here
-		FROM stepadv_internal.watched_tables(array_remove(views, NULL), (a).n_group_columns) r
+		FROM stepadv_internal.tables_read(views, (a).n_group_columns, true) r
 		JOIN pg_class c ON c.oid = r.relation CROSS JOIN LATERAL stepadv_internal.engine_table(r.relation) e
 		ORDER BY r.relation::text
 	LOOP

@@ -26,54 +26,21 @@
 
 PG_FUNCTION_INFO_V1(stepadv_decision_points);
 
-/* By state, in the numbers of the table. */
-typedef struct Decisions
-{
-	uint32	   *visits;			/* steps taken there */
-	uint32	   *rollouts;		/* that were there */
-	uint32	   *actions;		/* tried there */
-	double	   *entropy;		/* of the choice, in nats */
-	uint32	   *best;			/* pairs; the first of equals */
-	uint32	   *worst;
-} Decisions;
-
-static void
-find_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *pair_visits, Decisions *decisions)
-{
-	uint32		n = table->states.n;
-
-	decisions->visits = count_visits(group, &table->states, NULL);
-	decisions->rollouts = count_visits(group, &table->states, find_visits(group, &table->states, VISIT_FIRST));
-	decisions->actions = ALLOCATE_ZEROED_ARRAY(uint32, n);
-	decisions->entropy = ALLOCATE_ZEROED_ARRAY(double, n);
-	decisions->best = ALLOCATE_ARRAY(uint32, n);
-	decisions->worst = ALLOCATE_ARRAY(uint32, n);
-	for (uint32 p = 0; p < table->pairs.n; p++)
-	{
-		int32		state = table->states.of_step[table->pairs.first_step[p]];
-		double		share = (double) pair_visits[p] / decisions->visits[state];
-
-		decisions->entropy[state] -= share * log(share);
-		if (decisions->actions[state]++ == 0)
-			decisions->best[state] = decisions->worst[state] = p;
-		/* Of what is out of range nothing is the best. */
-		if (!(table->pair_q[decisions->best[state]] >= table->pair_q[p]))
-			decisions->best[state] = p;
-		if (!(table->pair_q[decisions->worst[state]] <= table->pair_q[p]))
-			decisions->worst[state] = p;
-		if (p % 4096 == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-}
-
 static const Parameter decision_parameters[] = {ACTION_VALUE_PARAMETERS};
 
 /* In the order of the result's columns. */
 #define GAP_ERROR_COLUMN 8
 
+/* Of a state, in the numbers of the table. */
 typedef struct DecisionRow
 {
 	NullableInt8 state;
+	uint32		n_visits;		/* steps taken there */
+	uint32		n_rollouts;		/* that were there */
+	uint32		n_actions;		/* tried there */
+	double		entropy;		/* of the choice, in nats */
+	uint32		best;			/* pairs; the first of equals */
+	uint32		worst;
 	double		best_q;
 	double		worst_q;
 	double		gap;
@@ -85,31 +52,59 @@ typedef struct DecisionRow
 	int64		worst_step_id;
 } DecisionRow;
 
-/* What is looked up by state, pair or step. */
 static DecisionRow *
-describe_decisions(const GroupColumns *group, const RtmcTable *table, const Decisions *decisions,
-				   const uint32 *pair_visits, bool with_errors)
+find_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *pair_visits)
 {
-	DecisionRow *rows = ALLOCATE_ARRAY(DecisionRow, table->states.n);
+	DecisionRow *rows = ALLOCATE_ZEROED_ARRAY(DecisionRow, table->states.n);
+	const uint32 *visits = count_visits(group, &table->states, NULL);
+	const uint32 *rollouts = count_visits(group, &table->states, find_visits(group, &table->states, VISIT_FIRST));
 
 	for (uint32 s = 0; s < table->states.n; s++)
 	{
-		uint32		first = table->states.first_step[s];
-		uint32		best = decisions->best[s];
-		uint32		worst = decisions->worst[s];
-		bool		decided = decisions->actions[s] > 1;
+		rows[s].n_visits = visits[s];
+		rows[s].n_rollouts = rollouts[s];
+	}
+	for (uint32 p = 0; p < table->pairs.n; p++)
+	{
+		DecisionRow *row = &rows[table->states.of_step[table->pairs.first_step[p]]];
+		double		share = (double) pair_visits[p] / row->n_visits;
 
-		CHECK_ONCE_IN_A_WHILE(s);
-		rows[s] = (DecisionRow) {
-			.state = state_field(group, first), .best_q = table->pair_q[best], .worst_q = table->pair_q[worst],
-			.gap = decided ? table->pair_q[best] - table->pair_q[worst] : NAN,
-			.gap_error = decided && with_errors ? hypot(table->pair_error[best], table->pair_error[worst]) : NAN,
-			.n_best_visits = pair_visits[best], .n_worst_visits = pair_visits[worst], .step_id = group->step_id[first],
-			.best_step_id = group->step_id[table->pairs.first_step[best]],
-			.worst_step_id = group->step_id[table->pairs.first_step[worst]]
-		};
+		row->entropy -= share * log(share);
+		if (row->n_actions++ == 0)
+			row->best = row->worst = p;
+		/* Of what is out of range nothing is the best. */
+		if (!(table->pair_q[row->best] >= table->pair_q[p]))
+			row->best = p;
+		if (!(table->pair_q[row->worst] <= table->pair_q[p]))
+			row->worst = p;
+		CHECK_ONCE_IN_A_WHILE(p);
 	}
 	return rows;
+}
+
+/* What is looked up by state, pair or step. */
+static void
+describe_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *pair_visits, bool with_errors,
+				   DecisionRow *rows)
+{
+	for (uint32 s = 0; s < table->states.n; s++)
+	{
+		DecisionRow *row = &rows[s];
+		uint32		first = table->states.first_step[s];
+		bool		decided = row->n_actions > 1;
+
+		CHECK_ONCE_IN_A_WHILE(s);
+		row->state = state_field(group, first);
+		row->best_q = table->pair_q[row->best];
+		row->worst_q = table->pair_q[row->worst];
+		row->gap = decided ? row->best_q - row->worst_q : NAN;
+		row->gap_error = decided && with_errors ? hypot(table->pair_error[row->best], table->pair_error[row->worst]) : NAN;
+		row->n_best_visits = pair_visits[row->best];
+		row->n_worst_visits = pair_visits[row->worst];
+		row->step_id = group->step_id[first];
+		row->best_step_id = group->step_id[table->pairs.first_step[row->best]];
+		row->worst_step_id = group->step_id[table->pairs.first_step[row->worst]];
+	}
 }
 
 Datum
@@ -119,9 +114,8 @@ stepadv_decision_points(PG_FUNCTION_ARGS)
 	GroupColumns group;
 	RolloutFacts facts;
 	RtmcTable	table;
-	Decisions	decisions;
 	const uint32 *pair_visits;
-	const DecisionRow *rows;
+	DecisionRow *rows;
 	bool		with_errors;
 
 	read_parameters(fcinfo, 1, decision_parameters, lengthof(decision_parameters), parameters);
@@ -132,16 +126,16 @@ stepadv_decision_points(PG_FUNCTION_ARGS)
 	with_errors = column_is_asked(fcinfo, GAP_ERROR_COLUMN);
 	find_action_values(&group, &facts, parameters, with_errors, &table);
 	pair_visits = count_visits(&group, &table.pairs, NULL);
-	find_decisions(&group, &table, pair_visits, &decisions);
-	rows = describe_decisions(&group, &table, &decisions, pair_visits, with_errors);
+	rows = find_decisions(&group, &table, pair_visits);
+	describe_decisions(&group, &table, pair_visits, with_errors, rows);
 
 	{
 		const ResultColumn columns[] = {
 			NULLABLE_FIELD_COLUMN(rows, state),
-			{"n_visits", COLUMN_INT4, decisions.visits},
-			{"n_rollouts", COLUMN_INT4, decisions.rollouts},
-			{"n_actions", COLUMN_INT4, decisions.actions},
-			{"entropy", COLUMN_FLOAT8, decisions.entropy},
+			FIELD_COLUMN(rows, n_visits),
+			FIELD_COLUMN(rows, n_rollouts),
+			FIELD_COLUMN(rows, n_actions),
+			FIELD_COLUMN(rows, entropy),
 			FIELD_COLUMN(rows, best_q),
 			FIELD_COLUMN(rows, worst_q),
 			FIELD_COLUMN(rows, gap),

@@ -42,14 +42,16 @@ static const Parameter loop_parameters[] = {
 	INTEGER_PARAMETER("max_cycle", 0, 1000)
 };
 
-/* By step. */
-typedef struct Loops
+/* Of a step. */
+typedef struct Loop
 {
-	int32	   *n_before;
-	int32	   *since;			/* 0: none was before */
-	int32	   *cycle_length;	/* 0: in none */
-	bool	   *same_result;
-} Loops;
+	int64		rollout_id;
+	int32		n_before;
+	NullableInt4 since;
+	NullableInt4 cycle_length;
+	bool		same_result;
+	bool		in_loop;
+} Loop;
 
 /* What is the same, and where steps lead, of all rollouts: whether one is judged does not matter here. */
 static void
@@ -74,7 +76,7 @@ find_identities(const GroupColumns *group, int same, Identities *identities, int
 }
 
 static void
-find_repeats(const GroupColumns *group, const Identities *identities, const int32 *next, Loops *loops)
+find_repeats(const GroupColumns *group, const Identities *identities, const int32 *next, Loop *loops)
 {
 	uint32	   *last = ALLOCATE_ARRAY(uint32, identities->n);	/* step with the identity */
 
@@ -91,9 +93,9 @@ find_repeats(const GroupColumns *group, const Identities *identities, const int3
 			last[identity] = i;
 			if (before == PG_UINT32_MAX || before < first)
 				continue;
-			loops->n_before[i] = loops->n_before[before] + 1;
-			loops->since[i] = i - before;
-			loops->same_result[i] = next[i] != NO_IDENTITY && next[i] == next[before];
+			loops[i].n_before = loops[before].n_before + 1;
+			loops[i].since = (NullableInt4) {i - before, false};
+			loops[i].same_result = next[i] != NO_IDENTITY && next[i] == next[before];
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -102,7 +104,7 @@ find_repeats(const GroupColumns *group, const Identities *identities, const int3
 
 /* Of one rollout's steps, from the shortest on. */
 static void
-find_cycles_of(const int32 *identity, uint32 n, uint32 max_cycle, int32 *cycle_length)
+find_cycles_of(const int32 *identity, uint32 n, uint32 max_cycle, Loop *loops)
 {
 	for (uint32 p = 1; p <= max_cycle && 2 * p <= n; p++)
 	{
@@ -115,117 +117,66 @@ find_cycles_of(const int32 *identity, uint32 n, uint32 max_cycle, int32 *cycle_l
 				continue;
 			/* A round is complete: all of it; then every step more is one. */
 			for (uint32 k = t + 1 - (run == p ? p : 1); k <= t; k++)
-				if (cycle_length[k] == 0)
-					cycle_length[k] = p;
+				if (loops[k].cycle_length.isnull)
+					loops[k].cycle_length = (NullableInt4) {p, false};
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
 }
 
-static void
-find_loops(const GroupColumns *group, const ParameterValue *parameters, Loops *loops)
+static Loop *
+find_loops(const GroupColumns *group, const ParameterValue *parameters)
 {
 	Identities	identities;
 	int32	   *next;
+	Loop	   *loops = ALLOCATE_ARRAY(Loop, group->n_steps);
 
-	loops->n_before = ALLOCATE_ZEROED_ARRAY(int32, group->n_steps);
-	loops->since = ALLOCATE_ZEROED_ARRAY(int32, group->n_steps);
-	loops->cycle_length = ALLOCATE_ZEROED_ARRAY(int32, group->n_steps);
-	loops->same_result = ALLOCATE_ZEROED_ARRAY(bool, group->n_steps);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			CHECK_ONCE_IN_A_WHILE(i);
+			loops[i] = (Loop) {.rollout_id = group->rollout_id[r], .since = {0, true}, .cycle_length = {0, true}};
+		}
 	find_identities(group, parameters[P_SAME].choice, &identities, &next);
 	find_repeats(group, &identities, next, loops);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		find_cycles_of(identities.of_step + group->first_step[r], group->n_rollout_steps[r],
-					   (uint32) parameters[P_MAX_CYCLE].number, loops->cycle_length + group->first_step[r]);
-}
-
-/* Every call gets what was found of the turn that it is part of; where steps are calls, nothing is to do. */
-static void
-spread_loops(const uint32 *turn_of_call, uint32 n_calls, Loops *loops)
-{
-	Loops		of_turns = *loops;
-
-	if (turn_of_call == NULL)
-		return;
-	loops->n_before = ALLOCATE_ARRAY(int32, n_calls);
-	loops->since = ALLOCATE_ARRAY(int32, n_calls);
-	loops->cycle_length = ALLOCATE_ARRAY(int32, n_calls);
-	loops->same_result = ALLOCATE_ARRAY(bool, n_calls);
-	for (uint32 i = 0; i < n_calls; i++)
-	{
-		loops->n_before[i] = of_turns.n_before[turn_of_call[i]];
-		loops->since[i] = of_turns.since[turn_of_call[i]];
-		loops->cycle_length[i] = of_turns.cycle_length[turn_of_call[i]];
-		loops->same_result[i] = of_turns.same_result[turn_of_call[i]];
-	}
-}
-
-/* The result columns. */
-typedef struct LoopColumns
-{
-	int64	   *rollout_id;
-	bool	   *first;			/* no step before was the same */
-	bool	   *no_cycle;
-	bool	   *in_loop;
-} LoopColumns;
-
-static void
-fill_columns(const GroupColumns *calls, const Loops *loops, LoopColumns *columns)
-{
-	columns->rollout_id = ALLOCATE_ARRAY(int64, calls->n_steps);
-	columns->first = ALLOCATE_ARRAY(bool, calls->n_steps);
-	columns->no_cycle = ALLOCATE_ARRAY(bool, calls->n_steps);
-	columns->in_loop = ALLOCATE_ARRAY(bool, calls->n_steps);
-	for (uint32 r = 0; r < calls->n_rollouts; r++)
-	{
-		for (uint32 i = calls->first_step[r]; i < calls->first_step[r + 1]; i++)
-		{
-			CHECK_ONCE_IN_A_WHILE(i);
-			columns->rollout_id[i] = calls->rollout_id[r];
-			columns->first[i] = loops->since[i] == 0;
-			columns->no_cycle[i] = loops->cycle_length[i] == 0;
-			columns->in_loop[i] = !columns->no_cycle[i] || loops->same_result[i];
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
-}
-
-/* What both functions begin with. */
-static void
-open_loops(FunctionCallInfo fcinfo, GroupColumns *calls, Loops *loops)
-{
-	ParameterValue parameters[lengthof(loop_parameters)];
-	GroupColumns group;
-	const uint32 *turn_of_call;
-
-	read_parameters(fcinfo, 1, loop_parameters, lengthof(loop_parameters), parameters);
-	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, calls);
-	find_loops(&group, parameters, loops);
-	spread_loops(turn_of_call, calls->n_steps, loops);
+					   (uint32) parameters[P_MAX_CYCLE].number, loops + group->first_step[r]);
+	for (uint32 i = 0; i < group->n_steps; i++)
+		loops[i].in_loop = !loops[i].cycle_length.isnull || loops[i].same_result;
+	return loops;
 }
 
 Datum
 stepadv_loops(PG_FUNCTION_ARGS)
 {
+	ParameterValue parameters[lengthof(loop_parameters)];
+	GroupColumns group;
 	GroupColumns calls;
-	Loops		loops;
-	LoopColumns columns;
+	const uint32 *turn_of_call;
+	const Loop *loops;
+	Loop	   *rows;
 
-	open_loops(fcinfo, &calls, &loops);
-	fill_columns(&calls, &loops, &columns);
+	read_parameters(fcinfo, 1, loop_parameters, lengthof(loop_parameters), parameters);
+	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &calls);
+	loops = find_loops(&group, parameters);
+	/* Every call gets what was found of the turn that it is part of. */
+	rows = ALLOCATE_ARRAY(Loop, calls.n_steps);
+	for (uint32 i = 0; i < calls.n_steps; i++)
+		rows[i] = loops[turn_of_call == NULL ? i : turn_of_call[i]];
 
 	{
-		ResultColumn results[] = {
-			{"step_id", COLUMN_INT8, calls.step_id, NULL},
-			{"rollout_id", COLUMN_INT8, columns.rollout_id, NULL},
-			{"step_no", COLUMN_INT4, calls.step_no, NULL},
-			{"n_before", COLUMN_INT4, loops.n_before, NULL},
-			{"since", COLUMN_INT4, loops.since, columns.first},
-			{"cycle_length", COLUMN_INT4, loops.cycle_length, columns.no_cycle},
-			{"same_result", COLUMN_BOOL, loops.same_result, NULL},
-			{"in_loop", COLUMN_BOOL, columns.in_loop, NULL},
+		ResultColumn columns[] = {
+			{"step_id", COLUMN_INT8, calls.step_id},
+			FIELD_COLUMN(rows, rollout_id),
+			{"step_no", COLUMN_INT4, calls.step_no},
+			FIELD_COLUMN(rows, n_before),
+			NULLABLE_FIELD_COLUMN(rows, since),
+			NULLABLE_FIELD_COLUMN(rows, cycle_length),
+			FIELD_COLUMN(rows, same_result),
+			FIELD_COLUMN(rows, in_loop),
 		};
 
-		RETURN_COLUMNS(results, calls.n_steps);
+		RETURN_COLUMNS(columns, calls.n_steps);
 	}
 }

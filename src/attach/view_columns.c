@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_rewrite.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
@@ -48,7 +49,8 @@ typedef struct ViewColumn
 /* Views that were looked at. */
 typedef struct KnownView
 {
-	ViewVersion version;
+	Oid			view;			/* InvalidOid: none */
+	int64		mark;			/* of the row that has its query */
 	MemoryContext context;
 	List	   *columns;		/* of ViewColumn */
 } KnownView;
@@ -191,21 +193,20 @@ look_at_column(Query *query, const TargetEntry *target)
 static List *
 columns_of(Oid view)
 {
-	ViewVersion version = view_version(view);
+	int64		mark = mark_rows(0, RewriteRelationId, RewriteRelRulenameIndexId, Anum_pg_rewrite_ev_class, view);
 	KnownView  *known = &known_views[n_looked_at % N_KNOWN];
 	Query	   *query;
 	MemoryContext old;
 	ListCell   *cell;
 
-	for (int i = 0; OidIsValid(version.view) && i < N_KNOWN; i++)
-		if (known_views[i].version.view == view && known_views[i].version.xmin == version.xmin &&
-			ItemPointerEquals(&known_views[i].version.tid, &version.tid))
+	for (int i = 0; i < N_KNOWN; i++)
+		if (known_views[i].view == view && known_views[i].mark == mark)
 			return known_views[i].columns;
 	query = view_query(view);
 	if (query == NULL)
 		return NIL;
 	n_looked_at++;
-	known->version.view = InvalidOid;
+	known->view = InvalidOid;
 	known->columns = NIL;
 	if (known->context == NULL)
 		known->context = AllocSetContextCreate(CacheMemoryContext, "stepadv view columns", ALLOCSET_SMALL_SIZES);
@@ -215,7 +216,8 @@ columns_of(Oid view)
 		if (!lfirst_node(TargetEntry, cell)->resjunk)
 			known->columns = lappend(known->columns, look_at_column(query, lfirst(cell)));
 	MemoryContextSwitchTo(old);
-	known->version = version;
+	known->view = view;
+	known->mark = mark;
 	return known->columns;
 }
 

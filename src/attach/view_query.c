@@ -30,13 +30,14 @@
 
 #include "attach/view_query.h"
 #include "compat.h"
+#include "hash.h"
 
 /* Views of strangers are read only up to this size (of the stored tree's text). */
 #define LARGEST_STRANGER (16 * 1024 * 1024)
 
-/* The text of a view's query tree; NULL if there is none, or it is longer than `limit`; and which row has it. */
+/* The text of a view's query tree; NULL if there is none, or it is longer than `limit`. */
 static char *
-stored_tree(Oid view, Size limit, ViewVersion *version)
+stored_tree(Oid view, Size limit)
 {
 	char	   *tree = NULL;
 	Relation	rules;
@@ -57,8 +58,6 @@ stored_tree(Oid view, Size limit, ViewVersion *version)
 		bool		isnull;
 		Datum		action = heap_getattr(rule, Anum_pg_rewrite_ev_action, RelationGetDescr(rules), &isnull);
 
-		if (version != NULL)
-			*version = (ViewVersion) {view, rule->t_self, HeapTupleHeaderGetRawXmin(rule->t_data)};
 		if (!isnull && toast_raw_datum_size(action) <= limit)
 			tree = TextDatumGetCString(action);
 	}
@@ -75,19 +74,31 @@ parse_tree(char *tree)
 	return linitial_node(Query, actions);
 }
 
-ViewVersion
-view_version(Oid view)
+int64
+mark_rows(int64 mark, Oid catalog, Oid index, AttrNumber column, Oid object)
 {
-	ViewVersion version = {InvalidOid};
+	Relation	relation = table_open(catalog, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	row;
 
-	(void) stored_tree(view, 0, &version);
-	return version;
+	mark = hash_int64_onto(object, mark);
+	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(object));
+	scan = systable_beginscan(relation, index, true, NULL, 1, &key);
+	while (HeapTupleIsValid(row = systable_getnext(scan)))
+	{
+		mark = hash_int64_onto(HeapTupleHeaderGetRawXmin(row->t_data), mark);
+		mark = hash_int64_onto((int64) ItemPointerGetBlockNumber(&row->t_self) << 16 | ItemPointerGetOffsetNumber(&row->t_self), mark);
+	}
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+	return mark;
 }
 
 Query *
 view_query(Oid view)
 {
-	char	   *tree = stored_tree(view, MaxAllocSize, NULL);
+	char	   *tree = stored_tree(view, MaxAllocSize);
 
 	return tree == NULL ? NULL : parse_tree(tree);
 }
@@ -268,7 +279,7 @@ add_relations(Query *query, List **relations)
 Oid
 view_source(Oid view)
 {
-	char	   *tree = stored_tree(view, LARGEST_STRANGER, NULL);
+	char	   *tree = stored_tree(view, LARGEST_STRANGER);
 	List	   *volatile relations = NIL;
 	MemoryContext context = CurrentMemoryContext;
 

@@ -4,7 +4,6 @@
 #include "nodes/bitmapset.h"
 #include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
-#include "storage/itemptr.h"
 
 /* A query inside others, whose columns it can mention. */
 typedef struct Level
@@ -43,15 +42,11 @@ extern Node *entry_expression(RangeTblEntry *entry, AttrNumber column);
 /* The WITH query that an entry of a level refers to, and where it is. */
 extern CommonTableExpr *with_query(const RangeTblEntry *entry, const Level *level, const Level **defined);
 
-/* Which row of the catalog has a view's query: another query, another row. */
-typedef struct ViewVersion
-{
-	Oid			view;			/* InvalidOid: there is none */
-	ItemPointerData tid;
-	TransactionId xmin;
-} ViewVersion;
-
-extern ViewVersion view_version(Oid view);
+/*
+ * Goes on from a mark by who wrote the catalog's rows of an object, and where they are: another mark when one of
+ * them is replaced.  index: on that column, or on more that begin with it.
+ */
+extern int64 mark_rows(int64 mark, Oid catalog, Oid index, AttrNumber column, Oid object);
 
 /* What a view is defined as; NULL if there is no such view. */
 extern Query *view_query(Oid view);

@@ -9,16 +9,6 @@
 
 #include "digest/codec.h"
 
-void
-refuse_digest(const DigestReader *reader)
-{
-	ereport(ERROR,
-			(errcode(reader->sqlerrcode),
-			 errmsg("invalid group_digest"),
-			 errhint("A digest is made by group_digest and rollup.")));
-	pg_unreachable();
-}
-
 /* ----------
  * What goes one way or the other
  * ----------

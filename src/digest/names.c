@@ -12,6 +12,16 @@
 #define MOST_NAMES 1000
 
 void
+refuse_digest(const DigestReader *reader)
+{
+	ereport(ERROR,
+			(errcode(reader->sqlerrcode),
+			 errmsg("invalid group_digest"),
+			 errhint("A digest is made by group_digest and rollup.")));
+	pg_unreachable();
+}
+
+void
 digest_write_names(StringInfo bytes, const Category *methods, int n_methods, const Category *measures, int n_measures)
 {
 	write_count(bytes, n_methods);

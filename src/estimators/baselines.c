@@ -22,11 +22,6 @@
 #include "estimators/normalise.h"
 #include "estimators/returns.h"
 
-/* ----------
- * reinforce
- * ----------
- */
-
 static const Parameter reinforce_parameters[] = {GAMMA_PARAMETER, FLAG_PARAMETER("to_go")};
 static const EstimateColumnType reinforce_columns[] = {
 	{"return", COLUMN_FLOAT8},
@@ -48,11 +43,6 @@ reinforce_estimate(const GroupColumns *group, const RolloutFacts *facts,
 }
 
 STEPADV_ESTIMATOR(reinforce, reinforce_parameters, reinforce_columns, reinforce_estimate)
-
-/* ----------
- * rloo, grpo
- * ----------
- */
 
 /* return, baseline, advantage by rollout, repeated on its steps. */
 static void

@@ -45,11 +45,6 @@ prepare_leave_one_out(const GroupColumns *group, const RolloutFacts *facts, doub
 	out->next = find_next_states(group, &out->states, NULL);
 }
 
-/* ----------
- * Which rollouts
- * ----------
- */
-
 typedef struct Candidate
 {
 	uint64		hash;
@@ -96,11 +91,6 @@ choose_left_out(const GroupColumns *group, const RolloutFacts *facts, uint32 mos
 		chosen[candidates[i].rollout] = true;
 	pfree(candidates);
 }
-
-/* ----------
- * What happened
- * ----------
- */
 
 /* The mean return of the others from where they began. */
 static double
@@ -155,11 +145,6 @@ value_by_others(const LeaveOneOut *out, uint32 rollout, double *value, bool *kno
 	pfree(visits);
 	pfree(sum);
 }
-
-/* ----------
- * Estimates
- * ----------
- */
 
 SaidOfPair *
 measure_said(const LeaveOneOut *out, uint32 rollout, const double *advantage)

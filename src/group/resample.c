@@ -56,11 +56,6 @@ typedef struct Drawn
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* ----------
- * The draw: by rollout, how often it is in the sample
- * ----------
- */
-
 static int64
 stream_of_group(const GroupColumns *group, int64 seed)
 {
@@ -102,11 +97,6 @@ draw_without_replacement(const GroupColumns *group, uint32 k, int64 seed, uint32
 		times[order[i].rollout] = 1;
 	pfree(order);
 }
-
-/* ----------
- * The sample
- * ----------
- */
 
 /* The id of the copy after *c of a rollout; a copy in a sample of a sample may have the first. */
 static int64

@@ -130,44 +130,28 @@ stepadv_with_rewards(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(result);
 }
 
-/* ----------
- * reward_components
- * ----------
- */
-
-typedef struct ComponentRows
+typedef struct ComponentRow
 {
-	uint64		n;
-	int64	   *step_id;
-	int64	   *rollout_id;
-	int32	   *step_no;
-	bool	   *is_outcome;		/* then it has no step */
-	int32	   *component;
-	double	   *reward;
-} ComponentRows;
+	NullableInt8 step_id;		/* NULL: of the rollout's outcome */
+	int64		rollout_id;
+	NullableInt4 step_no;
+	int32		component;
+	double		reward;
+} ComponentRow;
 
-static void
-add_components(ComponentRows *rows, const GroupColumns *group, uint32 rollout, bool is_outcome, uint32 position)
+/* At a position, in `columns` of this length; how many rows there are then. */
+static uint64
+add_components(ComponentRow *rows, uint64 n, const GroupColumns *group, const double *columns, uint32 length, uint32 position,
+			   ComponentRow row)
 {
-	const double *columns = is_outcome ? group->outcome_rewards : group->step_rewards;
-	uint32		length = is_outcome ? group->n_rollouts : group->n_steps;
-
-	if (columns == NULL)
-		return;
-	for (uint32 c = 0; c < group->n_rewards; c++)
+	for (uint32 c = 0; columns != NULL && c < group->n_rewards; c++)
 	{
-		double		reward = columns[(uint64) c * length + position];
-
-		if (isnan(reward))
-			continue;
-		rows->step_id[rows->n] = is_outcome ? 0 : group->step_id[position];
-		rows->rollout_id[rows->n] = group->rollout_id[rollout];
-		rows->step_no[rows->n] = is_outcome ? 0 : group->step_no[position];
-		rows->is_outcome[rows->n] = is_outcome;
-		rows->component[rows->n] = c + 1;
-		rows->reward[rows->n] = reward;
-		rows->n++;
+		row.component = c + 1;
+		row.reward = columns[(uint64) c * length + position];
+		if (!isnan(row.reward))
+			rows[n++] = row;
 	}
+	return n;
 }
 
 /* Those received, one row each: of a rollout's steps, then of its outcome. */
@@ -175,37 +159,35 @@ Datum
 stepadv_reward_components(PG_FUNCTION_ARGS)
 {
 	GroupColumns group;
-	ComponentRows rows = {0};
-	uint64		most;
+	ComponentRow *rows;
+	uint64		n = 0;
 
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
-	most = group.n_step_rewards + group.n_outcome_rewards;
-	rows.step_id = ALLOCATE_ARRAY(int64, most);
-	rows.rollout_id = ALLOCATE_ARRAY(int64, most);
-	rows.step_no = ALLOCATE_ARRAY(int32, most);
-	rows.is_outcome = ALLOCATE_ARRAY(bool, most);
-	rows.component = ALLOCATE_ARRAY(int32, most);
-	rows.reward = ALLOCATE_ARRAY(double, most);
+	rows = ALLOCATE_ARRAY(ComponentRow, group.n_step_rewards + group.n_outcome_rewards);
 	for (uint32 r = 0; r < group.n_rollouts; r++)
 	{
+		int64		id = group.rollout_id[r];
+
 		for (uint32 i = group.first_step[r]; i < group.first_step[r + 1]; i++)
 		{
 			CHECK_ONCE_IN_A_WHILE(i);
-			add_components(&rows, &group, r, false, i);
+			n = add_components(rows, n, &group, group.step_rewards, group.n_steps, i,
+							   (ComponentRow) {{group.step_id[i], false}, id, {group.step_no[i], false}});
 		}
-		add_components(&rows, &group, r, true, r);
+		n = add_components(rows, n, &group, group.outcome_rewards, group.n_rollouts, r,
+						   (ComponentRow) {{0, true}, id, {0, true}});
 		CHECK_FOR_INTERRUPTS();
 	}
 
 	{
 		ResultColumn columns[] = {
-			{"step_id", COLUMN_INT8, rows.step_id, rows.is_outcome},
-			{"rollout_id", COLUMN_INT8, rows.rollout_id, NULL},
-			{"step_no", COLUMN_INT4, rows.step_no, rows.is_outcome},
-			{"component", COLUMN_INT4, rows.component, NULL},
-			{"reward", COLUMN_FLOAT8, rows.reward, NULL},
+			NULLABLE_FIELD_COLUMN(rows, step_id),
+			FIELD_COLUMN(rows, rollout_id),
+			NULLABLE_FIELD_COLUMN(rows, step_no),
+			FIELD_COLUMN(rows, component),
+			FIELD_COLUMN(rows, reward),
 		};
 
-		RETURN_COLUMNS(columns, rows.n);
+		RETURN_COLUMNS(columns, n);
 	}
 }

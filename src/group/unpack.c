@@ -82,32 +82,16 @@ stepadv_steps(PG_FUNCTION_ARGS)
 	}
 }
 
-/* By rollout: was it cut off, and which policy made it. */
-typedef struct RolloutMarks
+typedef struct RolloutRow
 {
-	bool	   *truncated;
-	bool	   *truncated_null;
-	int64	   *policy_step;
-	bool	   *policy_step_null;
-} RolloutMarks;
-
-static RolloutMarks
-find_marks(const GroupColumns *group)
-{
-	RolloutMarks marks = {
-		ALLOCATE_ARRAY(bool, group->n_rollouts), ALLOCATE_ARRAY(bool, group->n_rollouts),
-		ALLOCATE_ARRAY(int64, group->n_rollouts), ALLOCATE_ARRAY(bool, group->n_rollouts)
-	};
-
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-	{
-		marks.truncated[r] = rollout_is_truncated(group, r);
-		marks.truncated_null[r] = group->truncated == NULL || group->truncated[r] == TRUNCATION_UNKNOWN;
-		marks.policy_step[r] = group->policy_step ? group->policy_step[r] : NO_POLICY_STEP;
-		marks.policy_step_null[r] = marks.policy_step[r] == NO_POLICY_STEP;
-	}
-	return marks;
-}
+	double		outcome;
+	double		total;
+	bool		success;
+	bool		is_unjudged;
+	bool		is_truncated;
+	bool		is_truncation_unknown;
+	NullableInt8 policy_step;
+} RolloutRow;
 
 static const Parameter rollouts_parameters[] = {SUCCESS_ABOVE_PARAMETER};
 
@@ -121,35 +105,34 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 	ParameterValue parameters[lengthof(rollouts_parameters)];
 	RolloutFacts facts;
 	GroupColumns group;
-	double	   *outcome;
-	bool	   *success;
-	bool	   *unjudged;
-	RolloutMarks marks;
+	RolloutRow *rows;
 
 	read_parameters(fcinfo, 1, rollouts_parameters, lengthof(rollouts_parameters), parameters);
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
-	success = ALLOCATE_ARRAY(bool, group.n_rollouts);
-	unjudged = ALLOCATE_ARRAY(bool, group.n_rollouts);
-	outcome = ALLOCATE_ARRAY(double, group.n_rollouts);
+	rows = ALLOCATE_ARRAY(RolloutRow, group.n_rollouts);
 	for (uint32 r = 0; r < group.n_rollouts; r++)
 	{
-		success[r] = rollout_succeeded(&group, &facts, r, parameters[0].number);
-		unjudged[r] = !facts.judged[r];
-		outcome[r] = group.outcome ? group.outcome[r] : NAN;
+		int64		policy_step = group.policy_step ? group.policy_step[r] : NO_POLICY_STEP;
+
+		rows[r] = (RolloutRow) {
+			.outcome = group.outcome ? group.outcome[r] : NAN, .total = facts.total[r], .is_unjudged = !facts.judged[r],
+			.success = rollout_succeeded(&group, &facts, r, parameters[0].number),
+			.is_truncated = rollout_is_truncated(&group, r), .policy_step = {policy_step, policy_step == NO_POLICY_STEP},
+			.is_truncation_unknown = group.truncated == NULL || group.truncated[r] == TRUNCATION_UNKNOWN
+		};
 	}
-	marks = find_marks(&group);
 
 	{
 		ResultColumn columns[] = {
 			{"rollout_id", COLUMN_INT8, group.rollout_id, NULL},
 			{"n_steps", COLUMN_INT4, group.n_rollout_steps, NULL},
-			{"outcome", COLUMN_FLOAT8, outcome, NULL},
-			{"return", COLUMN_FLOAT8, facts.total, unjudged},
-			{"success", COLUMN_BOOL, success, unjudged},
+			FIELD_COLUMN(rows, outcome),
+			{"return", COLUMN_FLOAT8, &rows->total, &rows->is_unjudged, sizeof(*rows)},
+			{"success", COLUMN_BOOL, &rows->success, &rows->is_unjudged, sizeof(*rows)},
 			{"judged", COLUMN_BOOL, facts.judged, NULL},
-			{"truncated", COLUMN_BOOL, marks.truncated, marks.truncated_null},
-			{"policy_step", COLUMN_INT8, marks.policy_step, marks.policy_step_null},
+			{"truncated", COLUMN_BOOL, &rows->is_truncated, &rows->is_truncation_unknown, sizeof(*rows)},
+			NULLABLE_FIELD_COLUMN(rows, policy_step),
 		};
 
 		RETURN_COLUMNS(columns, group.n_rollouts);

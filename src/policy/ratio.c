@@ -96,13 +96,6 @@ token_kl(int estimator, double d)
 	}
 }
 
-/* No further from 0 than the bound, if there is one. */
-static inline double
-clamp(double x, const ParameterValue *bound)
-{
-	return bound->isnull ? x : Min(Max(x, -bound->number), bound->number);
-}
-
 Datum
 stepadv_approximate_kl(PG_FUNCTION_ARGS)
 {
@@ -115,7 +108,7 @@ stepadv_approximate_kl(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	while (log_ratios_next(&ratios))
 		for (int i = 0; i < ratios.n; i++)
-			sum_add(&sum, clamp(token_kl(parameters[0].choice, clamp(ratios.log_ratio[i], &parameters[1])), &parameters[2]));
+			sum_add(&sum, clamp_to(token_kl(parameters[0].choice, clamp_to(ratios.log_ratio[i], &parameters[1])), &parameters[2]));
 	PG_RETURN_FLOAT8(mean_of_tokens(sum_value(&sum), &ratios));
 }
 

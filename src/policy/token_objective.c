@@ -77,12 +77,6 @@ add_tokens(TokenSums *sums, int64 n, double d, double logp_new, double advantage
 	}
 }
 
-static double
-clamp(double d, const ParameterValue *bound)
-{
-	return bound->isnull ? d : Min(Max(d, -bound->number), bound->number);
-}
-
 static void
 add_action(LogRatios *ratios, double advantage, const ParameterValue *parameters, TokenSums *sums)
 {
@@ -97,13 +91,13 @@ add_action(LogRatios *ratios, double advantage, const ParameterValue *parameters
 		{
 			while (ratios->mask != NULL && !ratios->mask[token])
 				token++;
-			add_tokens(sums, 1, clamp(ratios->log_ratio[i], &parameters[TOKEN_CLAMP]),
+			add_tokens(sums, 1, clamp_to(ratios->log_ratio[i], &parameters[TOKEN_CLAMP]),
 					   log_prob(&ratios->new_policy, token), advantage, kind, &bounds);
 		}
 	}
 	sums->n_tokens = ratios->n_tokens;
 	if (kind == KIND_GSPO && sums->n_tokens > 0)
-		add_tokens(sums, sums->n_tokens, clamp(sum_value(&sums->log_ratio) / sums->n_tokens, &parameters[TOKEN_CLAMP]),
+		add_tokens(sums, sums->n_tokens, clamp_to(sum_value(&sums->log_ratio) / sums->n_tokens, &parameters[TOKEN_CLAMP]),
 				   0, advantage, kind, &bounds);
 }
 

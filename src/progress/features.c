@@ -48,11 +48,6 @@ features_refuse(const Features *features, const int64 *rollout_id)
 	elog(ERROR, "features are finite");
 }
 
-/* ----------
- * Sparse
- * ----------
- */
-
 /* An element that cannot be. */
 static _Noreturn pg_noinline void
 refuse_place(const SparseFeatures *features, int at, const char *of)

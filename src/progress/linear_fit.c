@@ -38,11 +38,6 @@ solve_least_squares(const LeastSquares *problem, double *weight)
 					 errmsg("a weight of the fit is out of range for type double precision")));
 }
 
-/* ----------
- * Logistic
- * ----------
- */
-
 static void
 check_logistic(const FitRows *rows)
 {

@@ -48,11 +48,6 @@ progress_model_row(FunctionCallInfo fcinfo, const ProgressModel *model)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
-/* ----------
- * Models as arguments
- * ----------
- */
-
 static void
 refuse_model(const char *problem)
 {

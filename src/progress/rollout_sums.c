@@ -124,11 +124,6 @@ rollout_sum_judge(RolloutSum *rollout, double outcome)
 	rollout->outcome = outcome;
 }
 
-/* ----------
- * Features
- * ----------
- */
-
 /* Steps that wait find their rollouts. */
 static void
 settle(RolloutSums *sums)

@@ -22,7 +22,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 
 #include "arrays.h"
@@ -152,39 +151,12 @@ substitute_backwards(const Decomposition *d, double *x)
  * ----------
  */
 
-#define MOST_TERMS 4
-
 static char *
 sum_name(int i, const FitRows *rows)
 {
 	if (i < rows->dimension)
 		return psprintf("feature %d", rows->place == NULL ? i + 1 : rows->place[i]);
 	return pstrdup("the intercept");
-}
-
-/* "1 * feature 1 - 2 * feature 2": the row at `place` of A as a combination of those that L has. */
-static char *
-combination(const Decomposition *d, int place, const FitRows *rows)
-{
-	double	   *weight = ALLOCATE_ARRAY(double, d->rank);
-	double	   *by_sum = ALLOCATE_ZEROED_ARRAY(double, d->n);
-	int			n_terms = 0;
-	StringInfoData terms;
-
-	memcpy(weight, d->l + PACKED_ROW(place), d->rank * sizeof(double));
-	substitute_backwards(d, weight);
-	/* What is too small to matter is rounding. */
-	for (int i = 0; i < d->rank; i++)
-		if (weight[i] * weight[i] * d->square[i] > 1e-12 * d->square[place])
-			by_sum[d->order[i]] = weight[i];
-	initStringInfo(&terms);
-	for (int i = 0; i < d->n; i++)
-		if (by_sum[i] != 0 && n_terms++ < MOST_TERMS)
-			appendStringInfo(&terms, "%s%.4g * %s", terms.len == 0 ? (by_sum[i] < 0 ? "-" : "") : (by_sum[i] < 0 ? " - " : " + "),
-							 fabs(by_sum[i]), sum_name(i, rows));
-	if (n_terms > MOST_TERMS)
-		appendStringInfo(&terms, " and %d more", n_terms - MOST_TERMS);
-	return terms.len == 0 ? pstrdup("always 0") : terms.data;
 }
 
 static void
@@ -201,10 +173,9 @@ refuse_dependent(const Decomposition *d, const FitRows *rows, double lambda)
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("the fit has no unique solution with lambda %g", lambda),
-			 errdetail("Over " UINT64_FORMAT " rollouts, %d of the %d sums to be weighted are linearly independent; %s%s is %s.",
+			 errdetail("Over " UINT64_FORMAT " rollouts, %d of the %d sums to be weighted are linearly independent; %s%s is a combination of the others.",
 					   rows->n, d->rank, d->n, d->order[place] < rows->dimension ? "that of " : "",
-					   sum_name(d->order[place], rows),
-					   combination(d, place, rows)),
+					   sum_name(d->order[place], rows)),
 			 errhint("A larger lambda (ridge), such as %g, gives an answer.",
 					 pow(10, ceil(log10(100 * noise(d->n) * Max(largest, 1e-300)))))));
 }

@@ -26,11 +26,6 @@ read_texts(const char *parameter, ArrayType *array, int *n)
 	return texts;
 }
 
-/* ----------
- * Tags
- * ----------
- */
-
 Tag
 make_tag(const char *parameter, const char *name)
 {
@@ -134,11 +129,6 @@ count_occurrences(const char *text, const char *what)
 	}
 	return n;
 }
-
-/* ----------
- * White space
- * ----------
- */
 
 /* Unicode's, with the four ASCII separators: what Python's strip() removes. */
 static bool

@@ -102,12 +102,11 @@ stepadv_call_effects(PG_FUNCTION_ARGS)
 	SignatureOptions options;
 	Effects		effects;
 	StringInfoData text;
-	int			i;
 
 	read_options(fcinfo, &options);
 	read_call(fcinfo, 6, call, &effects);
 	initStringInfo(&text);
-	for (i = 0; i < effects.n; i++)
+	for (int i = 0; i < effects.n; i++)
 	{
 		const Effect *effect = &effects.items[i];
 		CallResult	result = effect_result(effect, call);

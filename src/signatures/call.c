@@ -15,10 +15,8 @@
 static Span
 argument_named(const Arguments *arguments, Span name)
 {
-	int			i;
-
 	/* The last one counts, as in JSON. */
-	for (i = arguments->n - 1; i >= 0; i--)
+	for (int i = arguments->n - 1; i >= 0; i--)
 		if (span_equal_caseless(arguments->items[i].name, name))
 			return arguments->items[i].value;
 	return span_none();
@@ -54,10 +52,9 @@ bare_command(Span text)
 	{
 		static const char *const languages[] = {"bash", "shell", "sh", "console", "zsh"};
 		int			stop;
-		int			i;
 
 		trimmed = span_from(trimmed, 3);
-		for (i = 0; i < (int) lengthof(languages); i++)
+		for (int i = 0; i < (int) lengthof(languages); i++)
 		{
 			int			length = (int) strlen(languages[i]);
 
@@ -83,9 +80,8 @@ static Span
 code_block(Span message)
 {
 	static const char *const fences[] = {"```bash\n", "```sh\n", "```mswea_bash_command\n"};
-	int			i;
 
-	for (i = 0; i < (int) lengthof(fences); i++)
+	for (int i = 0; i < (int) lengthof(fences); i++)
 	{
 		int			start = span_find(message, fences[i]);
 
@@ -272,9 +268,8 @@ static const UserEntry *
 find_user_tool(const UserVocabulary *vocabulary, Span tool, const Arguments *arguments)
 {
 	const UserEntry *any = NULL;
-	int			i;
 
-	for (i = 0; vocabulary != NULL && i < vocabulary->n; i++)
+	for (int i = 0; vocabulary != NULL && i < vocabulary->n; i++)
 	{
 		const UserEntry *entry = &vocabulary->entries[i];
 

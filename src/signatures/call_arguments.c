@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
 #include "signatures/call_arguments.h"
@@ -42,12 +43,10 @@ arguments_add(Arguments *arguments, Span name, Span value)
 void
 arguments_add_quoted(StringInfo list, Span element)
 {
-	int			i;
-
 	if (list->len > 0)
 		appendStringInfoChar(list, ' ');
 	appendStringInfoChar(list, '\'');
-	for (i = 0; i < element.length; i++)
+	for (int i = 0; i < element.length; i++)
 	{
 		if (i % LOOK_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
@@ -69,47 +68,21 @@ skip_space(Json *json)
 static int
 hex4(const char *at, const char *end)
 {
-	int			value = 0;
-	int			i;
+	char		digits[5] = "";
 
 	if (end - at < 4)
 		return -1;
-	for (i = 0; i < 4; i++)
-	{
-		char		c = ascii_lower(at[i]);
-
-		if (c >= '0' && c <= '9')
-			value = value * 16 + (c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value * 16 + (c - 'a' + 10);
-		else
-			return -1;
-	}
-	return value;
+	memcpy(digits, at, 4);
+	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? (int) strtol(digits, NULL, 16) : -1;
 }
 
 static void
-append_utf8(StringInfo out, int code)
+append_utf8(StringInfo out, pg_wchar code)
 {
-	if (code < 0x80)
-		appendStringInfoChar(out, (char) code);
-	else
-	{
-		if (code < 0x800)
-			appendStringInfoChar(out, (char) (0xC0 | (code >> 6)));
-		else
-		{
-			if (code < 0x10000)
-				appendStringInfoChar(out, (char) (0xE0 | (code >> 12)));
-			else
-			{
-				appendStringInfoChar(out, (char) (0xF0 | (code >> 18)));
-				appendStringInfoChar(out, (char) (0x80 | ((code >> 12) & 0x3F)));
-			}
-			appendStringInfoChar(out, (char) (0x80 | ((code >> 6) & 0x3F)));
-		}
-		appendStringInfoChar(out, (char) (0x80 | (code & 0x3F)));
-	}
+	unsigned char bytes[MAX_MULTIBYTE_CHAR_LEN];
+
+	unicode_to_utf8(code, bytes);
+	appendBinaryStringInfo(out, (char *) bytes, pg_utf_mblen(bytes));
 }
 
 /* \uXXXX at json->at (behind the u); false if it is kept as written. */
@@ -120,18 +93,18 @@ read_unicode(Json *json, StringInfo out)
 
 	if (code <= 0 || (code >= 0x80 && !json->utf8))
 		return false;
-	if (code >= 0xDC00 && code <= 0xDFFF)
+	if (is_utf16_surrogate_second(code))
 		return false;
-	if (code >= 0xD800 && code <= 0xDBFF)
+	if (is_utf16_surrogate_first(code))
 	{
 		int			low;
 
 		if (json->end - json->at < 10 || json->at[4] != '\\' || json->at[5] != 'u')
 			return false;
 		low = hex4(json->at + 6, json->end);
-		if (low < 0xDC00 || low > 0xDFFF)
+		if (low < 0 || !is_utf16_surrogate_second(low))
 			return false;
-		append_utf8(out, 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00));
+		append_utf8(out, surrogate_pair_to_codepoint(code, low));
 		json->at += 10;
 		return true;
 	}

@@ -11,6 +11,7 @@
 #include "common/md5.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 
 #include "compat.h"
 #include "signatures/call.h"
@@ -66,7 +67,6 @@ md5_of_two(Span one, Span two, unsigned char digest[MD5_DIGEST_LENGTH])
 void
 edit_hash(Span old_text, Span new_text, ContentHash kind, char digits[5])
 {
-	static const char hex[] = "0123456789abcdef";
 	unsigned char first[2];
 
 	old_text = in_utf8(old_text);
@@ -91,9 +91,5 @@ edit_hash(Span old_text, Span new_text, ContentHash kind, char digits[5])
 		first[0] = digest[0];
 		first[1] = digest[1];
 	}
-	digits[0] = hex[first[0] >> 4];
-	digits[1] = hex[first[0] & 15];
-	digits[2] = hex[first[1] >> 4];
-	digits[3] = hex[first[1] & 15];
-	digits[4] = '\0';
+	digits[hex_encode((const char *) first, 2, digits)] = '\0';
 }

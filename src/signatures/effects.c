@@ -54,9 +54,8 @@ void
 effects_drop(Effects *effects, int from, int to, bool keep_writes)
 {
 	int			kept = from;
-	int			i;
 
-	for (i = from; i < effects->n; i++)
+	for (int i = from; i < effects->n; i++)
 		if (i >= to || (keep_writes && effects->items[i].writes))
 			effects->items[kept++] = effects->items[i];
 	effects->n = Min(kept, effects->n);
@@ -154,7 +153,6 @@ effects_spread(Effects *effects, int start, Span variable, const Span *words, in
 	int			n = effects->n - start;
 	Effect	   *models;
 	int			word;
-	int			i;
 
 	if (n == 0 || n_words == 0 || variable.length == 0)
 		return;
@@ -162,7 +160,7 @@ effects_spread(Effects *effects, int start, Span variable, const Span *words, in
 	memcpy(models, &effects->items[start], sizeof(Effect) * n);
 	effects->n = start;
 	for (word = 0; word < n_words; word++)
-		for (i = 0; i < n && effects->n < MAX_EFFECTS; i++)
+		for (int i = 0; i < n && effects->n < MAX_EFFECTS; i++)
 		{
 			Effect		effect = models[i];
 			bool		varies = effect.target.length <= MAX_PATH_LENGTH && has_variable(effect.target, variable);
@@ -196,9 +194,8 @@ strongest_category(const Effects *effects)
 		[EFFECT_FINISH] = 9,
 	};
 	EffectCategory strongest = effects->items[0].category;
-	int			i;
 
-	for (i = 1; i < effects->n; i++)
+	for (int i = 1; i < effects->n; i++)
 		if (strength[effects->items[i].category] > strength[strongest])
 			strongest = effects->items[i].category;
 	return strongest;

@@ -41,11 +41,10 @@ static int
 match_picture(Span text, int i, const char *picture)
 {
 	int			length = (int) strlen(picture);
-	int			j;
 
 	if (text.length - i < length)
 		return 0;
-	for (j = 0; j < length; j++)
+	for (int j = 0; j < length; j++)
 		if (picture[j] == '9' ? !is_digit(text.data[i + j]) : text.data[i + j] != picture[j])
 			return 0;
 	return length;
@@ -149,14 +148,13 @@ match_duration(Span text, int start, int digits_end)
 {
 	static const char *const units[] = {"seconds", "second", "secs", "sec", "ms", "us", "ns", "s"};
 	int			i = digits_end;
-	int			j;
 
 	if (char_at(text, i) != '.' || !is_digit(char_at(text, i + 1)))
 		return 0;
 	i = skip_digits(text, i + 1);
 	if (char_at(text, i) == ' ')
 		i++;
-	for (j = 0; j < (int) lengthof(units); j++)
+	for (int j = 0; j < (int) lengthof(units); j++)
 		if (span_starts(span_from(text, i), units[j]) && !is_word(char_at(text, i + (int) strlen(units[j]))))
 			return i + (int) strlen(units[j]) - start;
 	return 0;

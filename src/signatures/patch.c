@@ -58,9 +58,8 @@ read_envelope(Span line, EffectCategory *category, Span *name)
 		{"*** Add File: ", EFFECT_CREATE},
 		{"*** Delete File: ", EFFECT_FILEOP},
 	};
-	int			i;
 
-	for (i = 0; i < (int) lengthof(headers); i++)
+	for (int i = 0; i < (int) lengthof(headers); i++)
 		if (span_starts(line, headers[i].prefix))
 		{
 			*category = headers[i].category;

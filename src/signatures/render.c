@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/builtins.h"
 
 #include "signatures/call.h"
 
@@ -36,9 +37,8 @@ append_encoded(StringInfo out, const char *text, int length)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	int			start = 0;
-	int			i;
 
-	for (i = 0; i < length; i++)
+	for (int i = 0; i < length; i++)
 	{
 		unsigned char c = (unsigned char) text[i];
 
@@ -166,20 +166,8 @@ static void
 append_number(StringInfo out, int64 number)
 {
 	char		digits[24];
-	int			at = sizeof(digits);
 
-	do
-	{
-		digits[--at] = (char) ('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	appendBinaryStringInfo(out, digits + at, sizeof(digits) - at);
-}
-
-static void
-append_literal(StringInfo out, const char *literal)
-{
-	appendBinaryStringInfo(out, literal, (int) strlen(literal));
+	appendBinaryStringInfo(out, digits, pg_ulltoa_n(number, digits));
 }
 
 /* The result of one of the call's effects. */
@@ -225,7 +213,7 @@ append_lines(StringInfo out, const Effect *effect)
 		return;
 	if (effect->tail > 0)
 	{
-		append_literal(out, ":partial[-");
+		appendStringInfoString(out, ":partial[-");
 		append_number(out, effect->tail / LINES_PER_BUCKET);
 		appendStringInfoChar(out, ']');
 		return;
@@ -233,10 +221,10 @@ append_lines(StringInfo out, const Effect *effect)
 	/* From the first line to the end is the whole file, in every notation. */
 	if (!effect->partial || (effect->first <= 1 && effect->last == 0))
 	{
-		append_literal(out, ":full");
+		appendStringInfoString(out, ":full");
 		return;
 	}
-	append_literal(out, ":partial[");
+	appendStringInfoString(out, ":partial[");
 	append_number(out, first);
 	if (effect->last == 0 || last > first)
 		appendStringInfoChar(out, '-');
@@ -266,13 +254,13 @@ append_hash(StringInfo out, const Effect *effect, SignatureOptions *options)
 	options->hashed_old = effect->old_text;
 	options->hashed_new = effect->new_text;
 	appendStringInfoChar(out, ':');
-	append_literal(out, options->digits);
+	appendStringInfoString(out, options->digits);
 }
 
 void
 render_effect(StringInfo out, const Effect *effect, CallResult result, SignatureOptions *options)
 {
-	append_literal(out, category_names[effect->category]);
+	appendStringInfoString(out, category_names[effect->category]);
 	switch (effect->category)
 	{
 		case EFFECT_THINK:
@@ -289,7 +277,7 @@ render_effect(StringInfo out, const Effect *effect, CallResult result, Signature
 			append_lines(out, effect);
 			break;
 		case EFFECT_MODIFY:
-			append_literal(out, effect->insert ? ":insert" : ":replace");
+			appendStringInfoString(out, effect->insert ? ":insert" : ":replace");
 			append_hash(out, effect, options);
 			break;
 		case EFFECT_EXECUTE:
@@ -317,22 +305,20 @@ render_effect(StringInfo out, const Effect *effect, CallResult result, Signature
 			append_encoded(out, target.data, target.len);
 		}
 		else if (effect->category == EFFECT_TEST)
-			append_literal(out, "@all");
+			appendStringInfoString(out, "@all");
 		pfree(target.data);
 	}
-	append_literal(out, result_suffix(effect, result));
+	appendStringInfoString(out, result_suffix(effect, result));
 }
 
 /* All effects of a call, in order. */
 void
 render_call(StringInfo out, const Effects *effects, CallResult result, SignatureOptions *options)
 {
-	int			i;
-
-	for (i = 0; i < effects->n; i++)
+	for (int i = 0; i < effects->n; i++)
 	{
 		if (i > 0)
-			append_literal(out, EFFECT_SEPARATOR);
+			appendStringInfoString(out, EFFECT_SEPARATOR);
 		render_effect(out, &effects->items[i], effect_result(&effects->items[i], result), options);
 	}
 }

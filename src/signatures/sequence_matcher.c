@@ -57,10 +57,9 @@ sequence_index(const uint32 *characters, int length)
 {
 	SequenceIndex *index = palloc0(sizeof(SequenceIndex));
 	uint64	   *keys = palloc(sizeof(uint64) * (Size) (length + 1));
-	int			i;
 
 	/* Sorted by character, then position. */
-	for (i = 0; i < length; i++)
+	for (int i = 0; i < length; i++)
 	{
 		ask_at_times(i);
 		keys[i] = ((uint64) characters[i] << 32) | (uint32) i;
@@ -70,7 +69,7 @@ sequence_index(const uint32 *characters, int length)
 	index->length = length;
 	index->characters = characters;
 	index->positions = palloc(sizeof(int) * (Size) (length + 1));
-	for (i = 0; i < length; i++)
+	for (int i = 0; i < length; i++)
 	{
 		ask_at_times(i);
 		index->positions[i] = (int) (keys[i] & 0xFFFFFFFF);
@@ -81,7 +80,7 @@ sequence_index(const uint32 *characters, int length)
 	index->counts = palloc0(sizeof(int) * (Size) (index->n_distinct + 1));
 	index->starts = palloc(sizeof(int) * (Size) (index->n_distinct + 1));
 	index->n_distinct = 0;
-	for (i = 0; i < length; i++)
+	for (int i = 0; i < length; i++)
 	{
 		ask_at_times(i);
 		if (i == 0 || keys[i] >> 32 != keys[i - 1] >> 32)
@@ -93,7 +92,7 @@ sequence_index(const uint32 *characters, int length)
 	}
 	pfree(keys);
 	if (length >= LONG_TEXT)
-		for (i = 0; i < index->n_distinct; i++)
+		for (int i = 0; i < index->n_distinct; i++)
 			if (index->counts[i] > length / 100 + 1)
 				index->starts[i] = -1;
 	return index;
@@ -136,10 +135,9 @@ static int *
 translate(const SequenceIndex *a, const SequenceIndex *b)
 {
 	int		   *translated = palloc(sizeof(int) * (Size) (a->n_distinct + 1));
-	int			i;
 	int			j = 0;
 
-	for (i = 0; i < a->n_distinct; i++)
+	for (int i = 0; i < a->n_distinct; i++)
 	{
 		while (j < b->n_distinct && b->distinct[j] < a->distinct[i])
 			j++;
@@ -156,11 +154,10 @@ find_longest(const SequenceIndex *a, const SequenceIndex *b, const int *translat
 	int			best_a = block.a_low;
 	int			best_b = block.b_low;
 	int			best = 0;
-	int			i;
 
 	/* A row of the previous block must not count as the row before the first. */
 	*stamp += 2;
-	for (i = block.a_low; i < block.a_high; i++)
+	for (int i = block.a_low; i < block.a_high; i++)
 	{
 		Row		   *previous = &rows[i & 1];
 		Row		   *current = &rows[(i & 1) ^ 1];
@@ -228,15 +225,13 @@ sequence_ratio(const SequenceIndex *a, const SequenceIndex *b)
 	int			stack_size = 64;
 	int			stamp = 0;
 	int64		matches = 0;
-	int			i;
-	int			k;
 
 	if (a->length == b->length && memcmp(a->characters, b->characters, sizeof(uint32) * (Size) a->length) == 0)
 		return 1.0;
 
 	by_distinct = translate(a, b);
 	translated = palloc(sizeof(int) * (Size) (a->length + 1));
-	for (i = 0, k = 0; i < a->n_distinct; i++)
+	for (int i = 0, k = 0; i < a->n_distinct; i++)
 	{
 		int			end = k + a->counts[i];
 
@@ -246,7 +241,7 @@ sequence_ratio(const SequenceIndex *a, const SequenceIndex *b)
 			translated[a->positions[k]] = by_distinct[i];
 		}
 	}
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 	{
 		rows[i].length = palloc(sizeof(int) * (Size) (b->length + 1));
 		rows[i].stamp = palloc(sizeof(int) * (Size) (b->length + 1));
@@ -284,7 +279,7 @@ sequence_ratio(const SequenceIndex *a, const SequenceIndex *b)
 			stack[n_stack++] = (Block) {a_start + length, block.a_high, b_start + length, block.b_high};
 	}
 	pfree(stack);
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 	{
 		pfree(rows[i].length);
 		pfree(rows[i].stamp);

@@ -76,9 +76,7 @@ parse_signature(Span text, ParsedSignature *parsed)
 static void
 append_part(StringInfo out, Span part, const char *separators)
 {
-	int			i;
-
-	for (i = 0; i < part.length; i++)
+	for (int i = 0; i < part.length; i++)
 	{
 		if (part.data[i] != '\0' && strchr(separators, part.data[i]) != NULL)
 			append_encoded(out, &part.data[i], 1);

@@ -291,7 +291,6 @@ stepadv_state_signature(PG_FUNCTION_ARGS)
 	Atom	   *atom;
 	Atom	   *previous = NULL;
 	uint32		n = 0;
-	uint32		i;
 	bool		in_flags = false;
 
 	(void) aggregate_context(fcinfo);
@@ -306,7 +305,7 @@ stepadv_state_signature(PG_FUNCTION_ARGS)
 	qsort(sorted, n, sizeof(Atom *), compare_atoms);
 
 	initStringInfo(&out);
-	for (i = 0; i < n; i++)
+	for (uint32 i = 0; i < n; i++)
 	{
 		atom = sorted[i];
 		CHECK_FOR_INTERRUPTS();

@@ -189,9 +189,7 @@ meaning_name(ToolMeaning meaning)
 ToolMeaning
 meaning_of(Span name)
 {
-	int			i;
-
-	for (i = TOOL_UNKNOWN + 1; i < (int) lengthof(meaning_names); i++)
+	for (int i = TOOL_UNKNOWN + 1; i < (int) lengthof(meaning_names); i++)
 		if (span_is(name, meaning_names[i]))
 			return (ToolMeaning) i;
 	return TOOL_UNKNOWN;
@@ -200,9 +198,7 @@ meaning_of(Span name)
 int
 role_of(Span name)
 {
-	int			i;
-
-	for (i = 0; i < ROLE_WHERE; i++)
+	for (int i = 0; i < ROLE_WHERE; i++)
 		if (span_is(name, role_keys[i]))
 			return i;
 	return -1;
@@ -224,10 +220,9 @@ tool_verb(Span tool)
 ToolMeaning
 find_builtin_tool(Span tool, Span subcommand)
 {
-	int			i;
 	ToolMeaning any = TOOL_UNKNOWN;
 
-	for (i = 0; i < n_builtin_tools; i++)
+	for (int i = 0; i < n_builtin_tools; i++)
 	{
 		const ToolEntry *entry = &builtin_tools[i];
 

@@ -349,15 +349,8 @@ compare_all(Lineage *lineage, LineageColumns *columns)
 static Datum
 array_of(const void *values, uint32 n, Oid type, Size width)
 {
-	Size		size = ARR_OVERHEAD_NONULLS(1) + n * width;
-	ArrayType  *array = palloc(size);
+	ArrayType  *array = zeroed_vector(type, n, width);
 
-	memset(array, 0, ARR_OVERHEAD_NONULLS(1));
-	SET_VARSIZE(array, size);
-	array->ndim = 1;
-	array->elemtype = type;
-	ARR_DIMS(array)[0] = n;
-	ARR_LBOUND(array)[0] = 1;
 	copy_large(ARR_DATA_PTR(array), values, n * width);
 	return PointerGetDatum(array);
 }

@@ -10,7 +10,9 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -27,7 +29,6 @@
 #include "compat.h"
 #include "upkeep/kept.h"
 #include "upkeep/rights.h"
-#include "upkeep/watched.h"
 
 PG_FUNCTION_INFO_V1(stepadv_kept_text);
 
@@ -212,6 +213,36 @@ describe_groups(Kept *kept)
 		TupleDescInitEntryCollation(kept->groups, i, collation);
 	}
 	finish_tuple_desc(kept->groups);
+}
+
+/* Whether an index leads to the rows of a group: it begins with the group's columns. */
+static bool
+has_group_index(Oid relation, const AttrNumber *keys, int n_keys)
+{
+	Relation	rel = table_open(relation, AccessShareLock);
+	bool		found = false;
+	ListCell   *cell;
+
+	foreach(cell, RelationGetIndexList(rel))
+	{
+		Relation	index = index_open(lfirst_oid(cell), AccessShareLock);
+		Form_pg_index form = index->rd_index;
+		Bitmapset  *leading = NULL;
+		bool		leads = form->indisvalid && form->indnkeyatts >= n_keys &&
+			heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+
+		for (int i = 0; leads && i < n_keys; i++)
+		{
+			if (form->indkey.values[i] > 0)
+				leading = bms_add_member(leading, form->indkey.values[i]);
+		}
+		for (int i = 0; leads && i < n_keys; i++)
+			leads = keys[i] > 0 && bms_is_member(keys[i], leading);
+		index_close(index, AccessShareLock);
+		found |= leads;
+	}
+	table_close(rel, AccessShareLock);
+	return found;
 }
 
 /* What follows from the row. */

@@ -14,10 +14,8 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
-#include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
@@ -43,11 +41,11 @@
 #include "utils/typcache.h"
 
 #include "checked_arguments.h"
+#include "attach/tables_read.h"
 #include "attach/view_query.h"
 #include "compat.h"
 #include "hash.h"
 #include "rows.h"
-#include "upkeep/watched.h"
 
 PG_FUNCTION_INFO_V1(stepadv_read_below);
 PG_FUNCTION_INFO_V1(stepadv_mark_below);
@@ -497,28 +495,6 @@ static const struct
 	{"table", TriggerRelationId, TriggerRelidNameIndexId, Anum_pg_trigger_tgrelid},
 };
 
-/* Who wrote the rows of an object, and where they are. */
-static int64
-mark_rows(int64 mark, int description, Oid object)
-{
-	Relation	catalog = table_open(descriptions[description].catalog, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	row;
-
-	mark = hash_int64_onto(object, mark);
-	ScanKeyInit(&key, descriptions[description].column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(object));
-	scan = systable_beginscan(catalog, descriptions[description].index, true, NULL, 1, &key);
-	while (HeapTupleIsValid(row = systable_getnext(scan)))
-	{
-		mark = hash_int64_onto(HeapTupleHeaderGetRawXmin(row->t_data), mark);
-		mark = hash_int64_onto((int64) ItemPointerGetBlockNumber(&row->t_self) << 16 | ItemPointerGetOffsetNumber(&row->t_self), mark);
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	return mark;
-}
-
 /* mark_below(views regclass[]): the same as long as all that read_below gives of them is what it was. */
 Datum
 stepadv_mark_below(PG_FUNCTION_ARGS)
@@ -538,7 +514,8 @@ stepadv_mark_below(PG_FUNCTION_ARGS)
 		for (int i = 0; i < lengthof(descriptions); i++)
 			if (strcmp(descriptions[i].kind, seen->kind) == 0)
 				foreach(object, objects)
-					mark = mark_rows(mark, i, lfirst_oid(object));
+					mark = mark_rows(mark, descriptions[i].catalog, descriptions[i].index, descriptions[i].column,
+									 lfirst_oid(object));
 	}
 	PG_RETURN_INT64(mark);
 }

@@ -36,9 +36,9 @@
 
 #include "checked_arguments.h"
 #include "attach/owner.h"
+#include "attach/tables_read.h"
 #include "compat.h"
 #include "upkeep/fold.h"
-#include "upkeep/watched.h"
 
 PG_FUNCTION_INFO_V1(stepadv_keep_groups);
 PG_FUNCTION_INFO_V1(stepadv_keep_groups_of_rows);

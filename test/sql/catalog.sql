@@ -215,7 +215,7 @@ BEGIN
 		EXECUTE format('CREATE VIEW cat.level%s AS SELECT a.g FROM cat.level%s a JOIN cat.level%s b USING (g)', i, i - 1, i - 1);
 	END LOOP;
 END $$;
-SELECT * FROM stepadv_internal.tables_read('{level60}', 1);
+SELECT relation, keys, reads FROM stepadv_internal.tables_read('{level60}', 1, false);
 
 -- ----------------------------------------------------------------------
 -- equality_operator
@@ -356,7 +356,7 @@ CREATE FUNCTION pg_temp.keys(query text) RETURNS TABLE (relation regclass, key t
 BEGIN
 	EXECUTE 'CREATE OR REPLACE VIEW cat.probe AS ' || query;
 	RETURN QUERY SELECT r.relation, t.attname::text, r.reads
-		FROM stepadv_internal.tables_read(ARRAY['cat.probe'::text::regclass], 1) r
+		FROM stepadv_internal.tables_read(ARRAY['cat.probe'::text::regclass], 1, false) r
 			LEFT JOIN pg_attribute t ON t.attrelid = r.relation AND t.attnum = r.keys[1];
 	DROP VIEW cat.probe;
 END $$;
@@ -366,9 +366,9 @@ FROM queries q, pg_temp.keys(q.query) k GROUP BY q.no, q.query ORDER BY q.no;
 -- Tables that are given themselves, several views, columns that are read; columns by number, dropped ones counted.
 CREATE VIEW reads AS SELECT t.g, count(*) AS n, t.tableoid FROM t JOIN u USING (g) WHERE t.y > 1 GROUP BY t.g, t.tableoid HAVING max(u.z) > 0;
 CREATE VIEW whole AS SELECT g, to_jsonb(u) AS u FROM u;
-SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads}', 2);
-SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads,whole,plain,NULL,4000000000}', 1);
-SELECT relation, keys, reads FROM stepadv_internal.tables_read('{t}', 2);
+SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads}', 2, false);
+SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads,whole,plain,NULL,4000000000}', 1, false);
+SELECT relation, keys, reads FROM stepadv_internal.tables_read('{t}', 2, false);
 -- Of views below only what is read of them: conditions, keys and what is sorted by count, other columns where a view or
 -- subquery above has them. The arms of UNION ALL are read by column; UNION compares all of them.
 CREATE VIEW wide AS SELECT t.g, t.x, u.z, row_number() OVER (ORDER BY t.y) AS place FROM t LEFT JOIN u ON u.g = t.g;
@@ -382,10 +382,10 @@ CREATE VIEW of_any AS SELECT g FROM any_of;
 SELECT v.v, r.relation, (SELECT string_agg(a.attname, ' ' ORDER BY a.attnum) FROM pg_attribute a
 	WHERE a.attrelid = r.relation AND a.attnum = ANY (r.reads)) AS reads
 FROM unnest('{of_wide,of_wide_z,of_wide_row,of_all,of_any}'::regclass[]) WITH ORDINALITY v(v, i),
-	stepadv_internal.tables_read(ARRAY[v.v], 1) r ORDER BY v.i, r.relation::text;
-SELECT relation, keys, reads FROM stepadv_internal.tables_read('{}', 1);
-SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads}', -1);
-SELECT count(*) FROM stepadv_internal.tables_read('{reads}', NULL);
+	stepadv_internal.tables_read(ARRAY[v.v], 1, false) r ORDER BY v.i, r.relation::text;
+SELECT relation, keys, reads FROM stepadv_internal.tables_read('{}', 1, false);
+SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads}', -1, false);
+SELECT count(*) FROM stepadv_internal.tables_read('{reads}', NULL, false);
 -- Keys of other types. A cast that is a function is not followed, and what one type takes for equal must be so for the other.
 DO $$
 BEGIN

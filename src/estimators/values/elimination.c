@@ -27,11 +27,6 @@
 /* Work for each edge that there was, where sweeps do the rest in little time. */
 #define SPARSE_WORK		UINT64CONST(16)
 
-/* ----------
- * Which node is next
- * ----------
- */
-
 static uint32
 bucket_of(const ComponentSolver *solver, int32 node)
 {
@@ -74,11 +69,6 @@ least_node(ComponentSolver *solver)
 		solver->lowest++;
 	return solver->bucket[solver->lowest];
 }
-
-/* ----------
- * Elimination
- * ----------
- */
 
 static double
 diagonal(const ComponentSolver *solver, int32 node)

@@ -87,11 +87,6 @@ next_entry(GroupFoldState *fold)
 	return entry;
 }
 
-/* ----------
- * Groups
- * ----------
- */
-
 TableGroup *
 look_group_up(GroupFoldState *fold, const Record *record, bool may_be_new)
 {

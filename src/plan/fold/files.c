@@ -77,11 +77,6 @@ name_file(char *name, Size size, int process)
 	snprintf(name, size, "process%d", process);
 }
 
-/* ----------
- * Writing
- * ----------
- */
-
 static void
 note_place(BlockFiles *files, PutBlocks *put, const BlockPlace *place)
 {
@@ -134,11 +129,6 @@ end_blocks(BlockFiles *files)
 	}
 	export_shared_file(file);
 }
-
-/* ----------
- * Reading
- * ----------
- */
 
 static void
 read_at(BufFile *file, const BlockPlace *place, void *bytes, Size size)

@@ -63,11 +63,6 @@ spill_size(const GroupSpill *spill)
 	return spill->size + (spill->marks == NULL ? spill->in_buffer : 0);
 }
 
-/* ----------
- * Writing
- * ----------
- */
-
 static void
 write_buffer(GroupSpill *spill)
 {
@@ -129,11 +124,6 @@ spill_value(GroupSpill *spill, uint32 hash, MinimalTuple keys, const struct varl
 	if (value != NULL)
 		append(spill, value, VARSIZE(value));
 }
-
-/* ----------
- * Reading
- * ----------
- */
 
 void
 begin_spilled(GroupSpill *spill, const GroupMarks *marks, bool divided)

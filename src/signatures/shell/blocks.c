@@ -63,16 +63,15 @@ open_loop(Blocks *blocks, const ShellCommand *command, int i, bool reached, int 
 {
 	Block	   *block = open_block(blocks, BLOCK_LOOP, reached, n_effects);
 	int			first = i + 2;
-	int			j;
 
 	if (block == NULL || strcmp(shell_word(command, i + 1), "in") != 0 || first >= command->n_words)
 		return;
-	for (j = first; j < command->n_words; j++)
+	for (int j = first; j < command->n_words; j++)
 		if (command->words[j].dynamic)
 			return;
 	block->n_words = command->n_words - first;
 	block->words = palloc(sizeof(Span) * block->n_words);
-	for (j = 0; j < block->n_words; j++)
+	for (int j = 0; j < block->n_words; j++)
 		block->words[j] = span_keep(shell_word_span(command, first + j));
 	block->variable = span_keep(shell_word_span(command, i));
 }
@@ -81,12 +80,10 @@ open_loop(Blocks *blocks, const ShellCommand *command, int i, bool reached, int 
 static void
 end_loop(Block *loop, Effects *effects)
 {
-	int			i;
-
 	if (loop->words == NULL)
 		return;
 	effects_spread(effects, loop->start, loop->variable, loop->words, loop->n_words);
-	for (i = 0; i < loop->n_words; i++)
+	for (int i = 0; i < loop->n_words; i++)
 		pfree((void *) loop->words[i].data);
 	pfree(loop->words);
 	pfree((void *) loop->variable.data);
@@ -111,9 +108,7 @@ begin_branch(Block *block, const Effects *effects)
 void
 open_subshells(Blocks *blocks, const ShellCommand *command, bool reached, Span directory, int n_effects)
 {
-	int			i;
-
-	for (i = 0; i < command->opens; i++)
+	for (int i = 0; i < command->opens; i++)
 	{
 		Block	   *block = open_block(blocks, BLOCK_SUBSHELL, reached, n_effects);
 
@@ -127,9 +122,8 @@ bool
 close_subshells(Blocks *blocks, const ShellCommand *command, Block *closed)
 {
 	bool		has_closed = false;
-	int			i;
 
-	for (i = 0; i < command->closes; i++)
+	for (int i = 0; i < command->closes; i++)
 		has_closed |= close_block(blocks, BLOCK_SUBSHELL, closed);
 	return has_closed;
 }
@@ -148,9 +142,8 @@ read_closing_word(Blocks *blocks, const char *word, Effects *effects, int *start
 		{"fi", BLOCK_IF},
 		{"}", BLOCK_BRACES},
 	};
-	int			i;
 
-	for (i = 0; i < (int) lengthof(closing); i++)
+	for (int i = 0; i < (int) lengthof(closing); i++)
 	{
 		Block		closed;
 

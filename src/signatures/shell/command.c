@@ -154,9 +154,8 @@ static Span
 unescaped(char *text, int length)
 {
 	int			to = 0;
-	int			i;
 
-	for (i = 0; i < length; i++)
+	for (int i = 0; i < length; i++)
 	{
 		char		c = text[i];
 
@@ -248,9 +247,8 @@ act_xargs(Invocation *run, Outcome *outcome)
 	ShellCommand *command = run->command;
 	Operands	operands = invocation_operands(run);
 	int			at = next_operand(&operands);
-	int			i;
 
-	for (i = run->at; i < at; i++)
+	for (int i = run->at; i < at; i++)
 	{
 		const char *word = shell_word(command, i);
 

@@ -114,9 +114,8 @@ static const Subcommand *
 find_option_subcommand(const Invocation *run, int end)
 {
 	const Subcommand *subcommand = NULL;
-	int			i;
 
-	for (i = run->at; i < end && subcommand == NULL; i++)
+	for (int i = run->at; i < end && subcommand == NULL; i++)
 		subcommand = find_subcommand(run->program->name, shell_word(run->command, i));
 	return subcommand;
 }
@@ -130,7 +129,6 @@ is_package_file(const ShellCommand *command, int at)
 	".whl", ".yaml", ".yml", ".zip", NULL};
 	const char *word = shell_word(command, at);
 	size_t		length = strlen(word);
-	int			i;
 
 	if (strstr(word, "://") != NULL)
 		return false;
@@ -138,7 +136,7 @@ is_package_file(const ShellCommand *command, int at)
 		return true;
 	if (at > 0 && is_any_of(shell_word(command, at - 1), file_options))
 		return true;
-	for (i = 0; suffixes[i] != NULL; i++)
+	for (int i = 0; suffixes[i] != NULL; i++)
 	{
 		size_t		n = strlen(suffixes[i]);
 

@@ -29,11 +29,10 @@ name_in_address(Span address)
 {
 	int			start;
 	int			end = span_find(address, "://");
-	int			i;
 
 	start = end < 0 ? 0 : end + 3;
 	end = address.length;
-	for (i = start; i < end; i++)
+	for (int i = start; i < end; i++)
 	{
 		if (address.data[i] == '?' || address.data[i] == '#')
 			end = i;
@@ -81,9 +80,8 @@ act_tar(Invocation *run, Outcome *outcome)
 	const ShellCommand *command = run->command;
 	Span		target = span_none();
 	bool		lists = false;
-	int			j;
 
-	for (j = run->at; j < command->n_words; j++)
+	for (int j = run->at; j < command->n_words; j++)
 	{
 		const char *word = shell_word(command, j);
 

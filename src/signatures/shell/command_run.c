@@ -144,9 +144,8 @@ act_interpreter(Invocation *run, Outcome *outcome)
 	Span		code = span_none();
 	Operands	operands;
 	Span		operand;
-	int			j;
 
-	for (j = run->at; j < command->n_words; j++)
+	for (int j = run->at; j < command->n_words; j++)
 	{
 		const char *word = shell_word(command, j);
 		const char *letter;
@@ -198,9 +197,8 @@ static Span
 sql_option(const Invocation *run)
 {
 	static const char *const options[] = {"-c", "--command", "-e", "--execute", NULL};
-	int			i;
 
-	for (i = run->at; i + 1 < run->command->n_words; i++)
+	for (int i = run->at; i + 1 < run->command->n_words; i++)
 		if (is_any_of(shell_word(run->command, i), options))
 			return shell_word_span(run->command, i + 1);
 	return span_none();

@@ -16,9 +16,8 @@ act_grep(Invocation *run, Outcome *outcome)
 	bool		walks = run->program->kind == PROGRAM_SEARCH_HERE;
 	Operands	operands = invocation_operands(run);
 	Span		target;
-	int			j;
 
-	for (j = run->at; j < command->n_words; j++)
+	for (int j = run->at; j < command->n_words; j++)
 	{
 		const char *word = shell_word(command, j);
 
@@ -49,11 +48,10 @@ act_find(Invocation *run, Outcome *outcome)
 	Effect		model;
 	bool		expression = false;
 	int			n = outcome->effects->n;
-	int			i;
 
 	effect_init(&model, EFFECT_SEARCH);
 	effect_set_target(&model, span_of("."), true);
-	for (i = run->at; i < command->n_words; i++)
+	for (int i = run->at; i < command->n_words; i++)
 	{
 		const char *word = shell_word(command, i);
 
@@ -88,7 +86,7 @@ act_find(Invocation *run, Outcome *outcome)
 	}
 	if (outcome->effects->n == n)
 		effects_repeat(outcome->effects, model);
-	for (i = n; i < outcome->effects->n; i++)
+	for (int i = n; i < outcome->effects->n; i++)
 	{
 		outcome->effects->items[i].category = model.category;
 		outcome->effects->items[i].verb = model.verb;

@@ -17,9 +17,8 @@ act_swe_editor(Invocation *run, Outcome *outcome)
 	Span		new_text = span_none();
 	int64		first = -1;
 	int64		last = -1;
-	int			j;
 
-	for (j = run->at + 2; j < command->n_words; j++)
+	for (int j = run->at + 2; j < command->n_words; j++)
 	{
 		const char *word = shell_word(command, j);
 

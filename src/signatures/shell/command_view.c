@@ -17,10 +17,9 @@ act_awk(Invocation *run, Outcome *outcome)
 	Operands	operands = invocation_operands(run);
 	Span		program = shell_word_span(command, next_operand(&operands));
 	Span		file = shell_word_span(command, next_operand(&operands));
-	int			i;
 
 	set_outcome(outcome, EFFECT_VIEW, file.data ? file : command->input, true);
-	for (i = run->at; i + 1 < command->n_words; i++)
+	for (int i = run->at; i + 1 < command->n_words; i++)
 		if (strcmp(shell_word(command, i), "inplace") == 0)
 			last_effect(outcome)->category = EFFECT_MODIFY;
 	if (program.data != NULL)
@@ -113,9 +112,8 @@ act_sed(Invocation *run, Outcome *outcome)
 	bool		in_place = false;
 	bool		has_script = false;
 	int			n = outcome->effects->n;
-	int			i;
 
-	for (i = run->at; i < command->n_words; i++)
+	for (int i = run->at; i < command->n_words; i++)
 	{
 		const char *word = shell_word(command, i);
 		Span		piece = span_none();
@@ -143,7 +141,7 @@ act_sed(Invocation *run, Outcome *outcome)
 	}
 	if (outcome->effects->n == n)
 		set_outcome(outcome, EFFECT_VIEW, in_place ? span_none() : command->input, true);
-	for (i = n; in_place && i < outcome->effects->n; i++)
+	for (int i = n; in_place && i < outcome->effects->n; i++)
 	{
 		outcome->effects->items[i].category = EFFECT_MODIFY;
 		effect_set_content(&outcome->effects->items[i], span_none(), pieces.script);

@@ -83,7 +83,6 @@ words_joined(const ShellCommand *command, int i)
 	char	   *text;
 	int			start;
 	int			length;
-	int			j;
 
 	if (i >= command->n_words)
 		return span_make("", 0);
@@ -91,7 +90,7 @@ words_joined(const ShellCommand *command, int i)
 	length = command->words[command->n_words - 1].offset + command->words[command->n_words - 1].length - start;
 	text = palloc(length + 1);
 	memcpy(text, command->text.data + start, length);
-	for (j = 0; j < length; j++)
+	for (int j = 0; j < length; j++)
 		if (text[j] == '\0')
 			text[j] = ' ';
 	text[length] = '\0';

@@ -23,9 +23,8 @@ static Stages
 look_at(const Effects *effects, int from, int to)
 {
 	Stages		stages = {false, true, false};
-	int			i;
 
-	for (i = from; i < to; i++)
+	for (int i = from; i < to; i++)
 		if (!effects->items[i].writes)
 		{
 			stages.any = true;
@@ -39,9 +38,7 @@ look_at(const Effects *effects, int from, int to)
 bool
 has_runs(const Effects *effects, int from, int to)
 {
-	int			i;
-
-	for (i = from; i < to; i++)
+	for (int i = from; i < to; i++)
 		if (effects->items[i].category == EFFECT_EXECUTE || effects->items[i].category == EFFECT_TEST)
 			return true;
 	return false;
@@ -85,9 +82,8 @@ static void
 give_files(Effects *effects, int stage, const Outcome *next, const Span *words, int n_words, bool are_known)
 {
 	Span		mark = span_of("\001");
-	int			i;
 
-	for (i = stage; i < effects->n; i++)
+	for (int i = stage; i < effects->n; i++)
 		if (takes_file(&effects->items[i], next->placeholder))
 		{
 			if (n_words > 0)
@@ -106,9 +102,8 @@ give_targets(Effects *effects, int start, int stage, const Outcome *next)
 {
 	Span		words[MAX_PIPED_WORDS];
 	int			n = 0;
-	int			i;
 
-	for (i = start; i < stage && n < MAX_PIPED_WORDS; i++)
+	for (int i = start; i < stage && n < MAX_PIPED_WORDS; i++)
 		if (!effects->items[i].writes && effects->items[i].target.length > 0)
 			words[n++] = effects->items[i].target;
 	give_files(effects, stage, next, words, n, false);
@@ -119,11 +114,10 @@ static void
 narrow(Effects *effects, int start, int stage, const Outcome *next)
 {
 	const Effect filter = effects->items[stage];
-	int			i;
 
 	if (filter.writes || filter.target.data != NULL)
 		return;
-	for (i = start; i < stage; i++)
+	for (int i = start; i < stage; i++)
 	{
 		Effect	   *effect = &effects->items[i];
 
@@ -148,10 +142,9 @@ join_stage(Effects *effects, int start, int stage, const Outcome *next, Text pip
 {
 	Stages		before = look_at(effects, start, stage);
 	Stages		added = look_at(effects, stage, effects->n);
-	int			i;
 
 	if (has_runs(effects, start, stage))
-		for (i = stage; i < effects->n; i++)
+		for (int i = stage; i < effects->n; i++)
 			effects->items[i].ends_earlier |= effects->items[i].writes;
 	if (!added.any)
 		return;

@@ -252,9 +252,7 @@ static const struct
 Span
 program_verb(const Program *program)
 {
-	int			i;
-
-	for (i = 0; i < (int) lengthof(verbs); i++)
+	for (int i = 0; i < (int) lengthof(verbs); i++)
 		if (is_listed(verbs[i].programs, ' ', program->name))
 			return span_of(verbs[i].verb);
 	return span_of(program->name);

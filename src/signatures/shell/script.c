@@ -128,16 +128,15 @@ follow_substitution(Script *script, const ShellCommand *command, Outcome *outcom
 	int			n = effects->n;
 	bool		has_idle = effects->has_idle;
 	bool		reads = true;
-	int			i;
 
 	if (outcome->doing == DOES_ACT || command->substitution.data == NULL || command->output.data != NULL ||
 		script->depth >= MAX_DEPTH)
 		return;
 	read_script(command->substitution, effects, script->depth + 1, directory_here(script));
 	effects->has_idle = has_idle;	/* the command is called by its own name */
-	for (i = n; i < effects->n; i++)
+	for (int i = n; i < effects->n; i++)
 		reads &= only_reads(&effects->items[i]);
-	for (i = n; reads && i < effects->n; i++)
+	for (int i = n; reads && i < effects->n; i++)
 		effects->items[i].inside = true;
 	if (!reads)
 		outcome->doing = DOES_ACT;
@@ -150,9 +149,8 @@ follow_find(Script *script, ShellCommand *command, const Outcome *outcome, int s
 	Text		nothing = {span_none(), 0};
 	bool		in_pipe = script->reader.in_pipe;
 	int			n_words = command->n_words;
-	int			i;
 
-	for (i = 0; i < outcome->n_inner; i++)
+	for (int i = 0; i < outcome->n_inner; i++)
 	{
 		Outcome		inner;
 		int			stage = script->effects->n;
@@ -212,7 +210,6 @@ read_command(Script *script, ShellCommand *command, Outcome *outcome)
 	Effects    *effects = script->effects;
 	int			start = effects->n;
 	Text		text;
-	int			i;
 
 	memset(outcome, 0, sizeof(*outcome));
 	outcome->effects = effects;
@@ -220,7 +217,7 @@ read_command(Script *script, ShellCommand *command, Outcome *outcome)
 		return;
 	classify_words(&script->reader, command, 0, outcome);
 	follow_script(script, command, outcome);
-	for (i = start; i < effects->n; i++)
+	for (int i = start; i < effects->n; i++)
 		if (effects->items[i].category == EFFECT_VIEW && effects->items[i].target.data != NULL)
 			apply_range(&effects->items[i], &outcome->lines);
 	follow_find(script, command, outcome, start);
@@ -234,7 +231,7 @@ read_command(Script *script, ShellCommand *command, Outcome *outcome)
 	}
 	if (command->output.data != NULL)
 		write_output(script, command, outcome, start);
-	for (i = start; i < effects->n; i++)
+	for (int i = start; i < effects->n; i++)
 		if (effects->items[i].directory.data == NULL)
 			effects->items[i].directory = directory_here(script);
 }
@@ -435,9 +432,8 @@ end_script(Script *script)
 	Effects    *effects = script->effects;
 	bool		has_own = has_effect(effects, script->start);
 	int			kept = script->start;
-	int			i;
 
-	for (i = script->start; i < effects->n; i++)
+	for (int i = script->start; i < effects->n; i++)
 	{
 		Effect		effect = effects->items[i];
 
@@ -450,7 +446,7 @@ end_script(Script *script)
 		effects->items[kept++] = effect;
 	}
 	effects->n = Min(kept, effects->n);
-	for (i = script->start; i < effects->n;)
+	for (int i = script->start; i < effects->n;)
 	{
 		const Effect *effect = &effects->items[i];
 		bool		is_text = effect->use == TEXT_PATCH || effect->use == TEXT_SCRIPT;

@@ -299,8 +299,6 @@ skip_comment(ShellLexer *lexer)
 bool
 shell_next(ShellLexer *lexer, ShellCommand *command)
 {
-	int			i;
-
 	CHECK_FOR_INTERRUPTS();
 	if (command->keep)
 		initStringInfo(&command->text);
@@ -308,7 +306,7 @@ shell_next(ShellLexer *lexer, ShellCommand *command)
 		resetStringInfo(&command->text);
 	command->n_words = 0;
 	command->substitution = span_none();
-	for (i = 0; i < N_SHELL_FILES; i++)
+	for (int i = 0; i < N_SHELL_FILES; i++)
 		command->files[i].offset = -1;
 	command->append = command->defines_function = command->keep = false;
 	command->heredoc = command->opens = command->closes = 0;

@@ -90,9 +90,7 @@ announce_heredoc(ShellLexer *lexer, ShellCommand *command)
 void
 read_heredocs(ShellLexer *lexer)
 {
-	int			i;
-
-	for (i = 0; i < lexer->n_pending; i++)
+	for (int i = 0; i < lexer->n_pending; i++)
 	{
 		ShellHeredoc *heredoc = &lexer->pending[i];
 		const char *start = lexer->at;

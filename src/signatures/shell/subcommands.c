@@ -133,12 +133,10 @@ static const Subcommand inner_subcommands[] = {
 static const Subcommand *
 find_in(const Subcommand *table, int n, const char *program, const char *name)
 {
-	int			i;
-
 	/* No subcommand is longer, and a long word must not be searched for often. */
 	if (strlen(name) > MAX_LISTED)
 		return NULL;
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		if (is_listed(table[i].programs, ' ', program) &&
 			(strcmp(table[i].names, " * ") == 0 || is_listed(table[i].names, ' ', name)))
 			return &table[i];

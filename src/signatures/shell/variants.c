@@ -41,9 +41,8 @@ static bool
 find_option(const Invocation *run, const ValueOptions *wanted, Span *value)
 {
 	const ShellCommand *command = run->command;
-	int			i;
 
-	for (i = run->at; i < command->n_words; i++)
+	for (int i = run->at; i < command->n_words; i++)
 	{
 		const char *word = shell_word(command, i);
 		const char *letter;
@@ -89,9 +88,7 @@ find_option(const Invocation *run, const ValueOptions *wanted, Span *value)
 ProgramKind
 kind_of_run(Invocation *run)
 {
-	int			i;
-
-	for (i = 0; i < (int) lengthof(variants); i++)
+	for (int i = 0; i < (int) lengthof(variants); i++)
 		if (variants[i].of == run->program->kind &&
 			(variants[i].programs == NULL || is_listed(variants[i].programs, ' ', run->program->name)) &&
 			find_option(run, &variants[i].options, &run->value))
@@ -105,12 +102,11 @@ only_asks(const ShellCommand *command, int at)
 {
 	static const char *const questions[] = {"--help", "--version", NULL};
 	static const char *const alone[] = {"-V", "-h", "-help", "-v", "-version", NULL};
-	int			i;
 
 	if (at == command->n_words - 1 && at > 0 && is_any_of(shell_word(command, at), alone) &&
 		strchr(shell_word(command, at - 1), '/') == NULL)
 		return true;
-	for (i = at; i < command->n_words; i++)
+	for (int i = at; i < command->n_words; i++)
 	{
 		if (is_any_of(shell_word(command, i), questions))
 			return true;

@@ -1,5 +1,5 @@
-#ifndef STEPADV_WATCHED_H
-#define STEPADV_WATCHED_H
+#ifndef STEPADV_TABLES_READ_H
+#define STEPADV_TABLES_READ_H
 
 #include "access/attnum.h"
 #include "nodes/bitmapset.h"
@@ -22,13 +22,7 @@ typedef struct WatchedTable
 /* OIDs of a table, its partitions or children and its parents, without a lock. */
 extern List *table_family(Oid base);
 
-/* One for each table below the views and each of its family. */
-extern List *watched_tables(List *views, int n_keys);
-
-/* The relation among them: all of its entries together; NULL if there is none. */
+/* A relation among the families of the tables below the views: all of its entries together; NULL if it is in none. */
 extern WatchedTable *watched_table(List *views, int n_keys, Oid relation);
 
-/* Whether an index leads to the rows of a group: it begins with the group's columns. */
-extern bool has_group_index(Oid relation, const AttrNumber *keys, int n_keys);
-
-#endif							/* STEPADV_WATCHED_H */
+#endif							/* STEPADV_TABLES_READ_H */
