@@ -133,9 +133,10 @@ BEGIN
 		'measured_rollouts => ' || nullif(measures.ids, ''), 'measured => ' || nullif(measures.numbers, ''),
 		CASE WHEN has_calls THEN format('calls => l.calls, calls_by_step => %L::boolean',
 			stepadv_internal.step_is_key((a).shown, (a).n_group_columns)) END,
-		(SELECT format('success_above => %L::float8', coalesce((stepadv_internal.method_options(m,
-				coalesce((a).options, '{}')) ->> 'success_above')::float8, 0))
-			FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m WHERE m.method = 'groups'),
+		format('success_above => %L::float8', coalesce((SELECT (stepadv_internal.method_options(m,
+				(a).options) ->> 'success_above')::float8
+			FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m
+			WHERE (a).options <> '{}' AND m.method = 'groups'), 0)),
 		CASE WHEN advantages IS NOT NULL THEN format('sign_threshold => %L::float8, difference_threshold => %L::float8',
 			stepadv_internal.threshold(a, 'quadrants'::text, 0::float8), stepadv_internal.threshold(a,
 				'disagreements'::text, 1e-9::float8)) END,

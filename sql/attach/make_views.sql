@@ -344,7 +344,10 @@ BEGIN
 	END LOOP;
 	EXECUTE format('UPDATE %s SET views = $1, view_kinds = $2', stepadv_internal.relation_name(attachment))
 		USING views, kinds;
-	PERFORM stepadv_internal.comment_columns(stepadv_internal.known(attachment));
+	-- A view that is replaced keeps its comments.
+	IF asked IS NOT NULL THEN
+		PERFORM stepadv_internal.comment_columns(stepadv_internal.known(attachment));
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_views(regclass, text[]) IS

@@ -106,11 +106,12 @@ DECLARE
 	width CONSTANT text := coalesce(stepadv_internal.view_options(a, 'progress_over_time'::text) ->> 'bucket', '1 day');
 	keys CONSTANT text[] := stepadv_internal.group_columns(view, (a).n_group_columns);
 	d record;
+	views regclass[] := '{}';
 	expression text;
 BEGIN
-	joins := '';
 	expressions := '{}';
 	FOR d IN SELECT * FROM stepadv_internal.divisions(a) v ORDER BY v.i LOOP
+		views := views || d.view;
 		expression := CASE d.view WHEN (a).shown_rollouts THEN 'r.' || d.fed_by
 			WHEN (a).began THEN 'q.' || d.fed_by END;
 		IF expression IS NULL AND d.view IS NOT NULL THEN
@@ -130,7 +131,7 @@ BEGIN
 			ORDER BY o.alias DESC)
 	INTO joins
 	FROM (VALUES ('r', (a).shown_rollouts), ('q', (a).began)) o(alias, other)
-	WHERE o.other IN (SELECT v.view FROM stepadv_internal.divisions(a) v);
+	WHERE o.other = ANY (views);
 	joins := coalesce(joins, '');
 END
 $$;
@@ -139,7 +140,8 @@ COMMENT ON FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text
 'divisions';
 
 -- The relation g of fold, with a row per group and divisions: rollouts of another version are no part of the
--- comparison. What is kept is divided by its rollouts, unless each row has its division.
+-- comparison. What is kept is divided by its rollouts, unless each row has its division. Where the source alone knows
+-- of its rollouts, they are those that it tells of.
 CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -149,11 +151,16 @@ DECLARE
 	folded regclass;
 	rows_view regclass;
 	keys text[];
+	listed regclass;
+	listed_keys text[];
 	run record;
 	kept text;
 BEGIN
 	SELECT bool_or(d.view IS NOT NULL AND d.key IS NULL) AS by_rollout,
-		bool_or(d.view = (a).rows AND d.key IS NULL) AS by_row INTO divided FROM stepadv_internal.divisions(a) d;
+		bool_or(d.view = (a).rows AND d.key IS NULL) AS by_row,
+		(a).shown_rollouts IS NULL AND bool_and(d.view = (a).began) FILTER (WHERE NOT d.is_key) AS by_source
+	INTO divided FROM stepadv_internal.divisions(a) d;
+	listed := CASE WHEN divided.by_source THEN (a).began END;
 	folded := CASE WHEN divided.by_row IS NOT TRUE THEN (a).folded END;
 	rows_view := coalesce(folded, stepadv_internal.rows_for(a, reads));
 	run := stepadv_internal.run_columns(a, 'x'::text, rows_view);
@@ -168,21 +175,26 @@ BEGIN
 	END IF;
 	-- Where the group's own columns divide its rollouts, it is of one division.
 	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);
+	listed_keys := stepadv_internal.group_columns(coalesce(listed, folded), (a).n_group_columns);
 	kept := format('(SELECT c.* FROM %s c WHERE %s) x', stepadv_internal.relation_name(folded),
 		stepadv_internal.kept_condition((a).fresh));
 	RETURN format('(SELECT %s', (SELECT string_agg(format('x.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(keys, stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY
 				k(kept, name, i)))
 		|| CASE WHEN divided.by_rollout THEN format('%1$s, s.rollouts AS %2$s FROM %3$s JOIN '
-				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM '
-				'(SELECT %5$s, x.rollout_id%6$s FROM '
-				'(SELECT %5$s, r.rollout_id FROM %3$s CROSS JOIN LATERAL stepadv.rollouts(x.rollouts) r) x%7$s) v '
-				'GROUP BY %4$s%1$s) v ON %8$s CROSS JOIN LATERAL '
+				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM (%5$s) v '
+				'GROUP BY %4$s%1$s) v ON %6$s CROSS JOIN LATERAL '
 				-- Once, and conditions on the group go below.
 				'(SELECT stepadv_internal.of_rollouts(x.rollouts, v.stepadv_rollouts) AS rollouts OFFSET 0) s) g',
-			divided.list, stepadv_internal.value_name(a), kept, stepadv_internal.list(keys, 'v.%1$I'::text, ', '::text),
-			stepadv_internal.list(keys, 'x.%1$I'::text, ', '::text), divided.items, run.joins,
-			stepadv_internal.same_group('v'::text, folded, 'x'::text, folded, (a).n_group_columns))
+			divided.list, stepadv_internal.value_name(a), kept,
+			stepadv_internal.list(listed_keys, 'v.%1$I'::text, ', '::text),
+			CASE WHEN listed IS NOT NULL THEN format('SELECT %s, q.stepadv_rollout AS rollout_id%s FROM %s q '
+					'WHERE q.stepadv_rollout IS NOT NULL', stepadv_internal.list(listed_keys, 'q.%1$I'::text,
+					', '::text), divided.items, stepadv_internal.relation_name(listed))
+				ELSE format('SELECT %1$s, x.rollout_id%2$s FROM '
+					'(SELECT %1$s, r.rollout_id FROM %3$s CROSS JOIN LATERAL stepadv.rollouts(x.rollouts) r) x%4$s',
+					stepadv_internal.list(keys, 'x.%1$I'::text, ', '::text), divided.items, kept, run.joins) END,
+			stepadv_internal.same_group('v'::text, coalesce(listed, folded), 'x'::text, folded, (a).n_group_columns))
 		ELSE format('%s, x.rollouts AS %s FROM %s) g', divided.items, stepadv_internal.value_name(a), kept) END;
 END
 $$;
