@@ -423,6 +423,8 @@ SELECT e.escape, action_signature('bash', to_jsonb('{"command": "cat a' || e.esc
 FROM (VALUES ('\udbff', 'udbff'), ('\udc00', 'udc00'), ('\udfff', 'udfff'), ('\ue000', chr(57344)), ('\ud7ff', chr(55295)),
 	('\ud800\udc00', chr(65536)), ('\udbff\udfff', chr(1114111)), ('\ud800\ue000', 'ud800' || chr(57344))) e(escape, written)
 WHERE action_signature('bash', to_jsonb('{"command": "cat a' || e.escape || 'b"}')) <> 'view:full@a' || e.written || 'b';
+-- A name is quoted, or it is no JSON.
+SELECT action_signature('str_replace_editor', to_jsonb('{"command": "view", xpath": "/b.py"}'::text));
 
 -- The table of programs: all of these are found.
 SELECT string_agg(p, ' ') AS not_found

@@ -160,5 +160,8 @@ SELECT n, string_agg(v || ' ' || outcome, ', ' ORDER BY v) FROM attempt WHERE n 
 -- A step takes 36 bytes: those of 2^30 are 0 where bytes are counted in 32 bits.
 SELECT comes('\x01000000 01000000 00000040 0700000000000000 00000040 00');
 
+-- Of no group nothing is known.
+SELECT stepadv_internal.rows_are_sound(NULL, false) AS sound;
+
 SET client_min_messages = warning;
 DROP SCHEMA rollout_marks CASCADE;
