@@ -150,7 +150,7 @@ BEGIN
 	END IF;
 	-- Whether the action could be executed is the column ok of a tool call.
 	IF NOT g.roles ? 'grounded' AND g.roles ?| '{features,contribution}' AND stepadv_internal.column_type(g.steps,
-		g.roles ->> 'ok') IS NOT NULL THEN
+		g.roles ->> 'ok') IS NULL THEN
 		g.roles := g.roles || jsonb_build_object('grounded', g.roles ->> 'ok');
 	END IF;
 	IF g.states = 'auto' THEN
