@@ -33,6 +33,7 @@
 #include "estimators/leave_one_out.h"
 #include "estimators/returns.h"
 #include "matrix.h"
+#include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_shuffle_outcomes);
 PG_FUNCTION_INFO_V1(stepadv_credit_trans);

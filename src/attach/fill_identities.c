@@ -34,7 +34,6 @@ PG_FUNCTION_INFO_V1(stepadv_unique_state);
 
 extern Datum stepadv_action_signature(PG_FUNCTION_ARGS);
 extern Datum stepadv_signature_hash_text(PG_FUNCTION_ARGS);
-extern Datum stepadv_signature_hash_jsonb(PG_FUNCTION_ARGS);
 
 typedef enum Role
 {

@@ -28,6 +28,7 @@
 #include "estimators/returns.h"
 #include "estimators/values/bellman.h"
 #include "hash.h"
+#include "sum.h"
 
 /* Visits' worth of the mean return of first steps in the value of a state. */
 #define PRIOR_VISITS 0.5
@@ -193,33 +194,4 @@ average_by_state(const LeaveOneOut *out, const SaidOfPair *said)
 	pfree(sum);
 	pfree(n);
 	return mean;
-}
-
-void
-add_to_slope(const LeaveOneOut *out, uint32 rollout, const double *advantage, CreditSlope *slope)
-{
-	const GroupColumns *group = out->group;
-	uint32		first = group->first_step[rollout];
-	uint32		n = group->n_rollout_steps[rollout];
-	double	   *value = ALLOCATE_ARRAY(double, n);
-	bool	   *known = ALLOCATE_ARRAY(bool, n);
-	SaidOfPair *said = measure_said(out, rollout, advantage);
-	double	   *of_state = average_by_state(out, said);
-
-	value_by_others(out, rollout, value, known);
-	slope->n_rollouts++;
-	for (uint32 i = 0; i < n; i++)
-	{
-		int32		pair = out->pairs.of_step[first + i];
-
-		if (said[pair].n == 0)
-			continue;
-		sum_add(&slope->squares, said[pair].mean * said[pair].mean);
-		sum_add(&slope->products, (said[pair].mean - of_state[out->states.of_step[first + i]]) *
-				(out->returns[first + i] - value[i]));
-	}
-	pfree(value);
-	pfree(known);
-	pfree(said);
-	pfree(of_state);
 }

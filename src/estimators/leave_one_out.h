@@ -2,7 +2,6 @@
 #define STEPADV_LEAVE_ONE_OUT_H
 
 #include "estimators/identity.h"
-#include "sum.h"
 
 /* A group, as leaving its rollouts out one by one needs it. */
 typedef struct LeaveOneOut
@@ -44,15 +43,5 @@ extern SaidOfPair *measure_said(const LeaveOneOut *out, uint32 rollout, const do
 
 /* By state, its mean over the others' steps of the state. */
 extern double *average_by_state(const LeaveOneOut *out, const SaidOfPair *said);
-
-/* How well estimates agree with outcomes, over rollouts left out. */
-typedef struct CreditSlope
-{
-	uint32		n_rollouts;
-	Sum			products;		/* of the estimate, less its mean over the state, and the outcome */
-	Sum			squares;		/* of the estimate */
-} CreditSlope;
-
-extern void add_to_slope(const LeaveOneOut *out, uint32 rollout, const double *advantage, CreditSlope *slope);
 
 #endif							/* STEPADV_LEAVE_ONE_OUT_H */

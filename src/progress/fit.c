@@ -1,20 +1,211 @@
 /*
  * fit.c
  *		progress_fit, the aggregate over steps of a linear fit.
+ *
+ * All are least squares with ridge: logistic is Newton's method, each step of which is
+ * a least-squares problem (iteratively reweighted least squares).
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "fmgr.h"
+#include "miscadmin.h"
 
 #include "aggregate.h"
+#include "arrays.h"
 #include "parameters.h"
-#include "progress/linear_fit.h"
+#include "progress/kernels.h"
+#include "progress/least_squares.h"
+#include "progress/model.h"
+#include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_fit_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_fit_sparse_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_fit_final);
+
+/* In the order of the words of LOSS_PARAMETER. */
+typedef enum Loss
+{
+	LOSS_SQUARED,
+	LOSS_LOGISTIC
+} Loss;
+
+#define LOSS_PARAMETER CHOICE_PARAMETER("loss", "squared", "logistic")
+
+typedef struct LinearFit
+{
+	double		lambda;
+	Loss		loss;
+} LinearFit;
+
+/* Up to here the sums of products are quicker than conjugate gradients, and exact. */
+#define MOST_EXACT_COLUMNS 1500
+
+#define MOST_NEWTON_STEPS 100
+
+/* A weight of a Newton step; what is smaller would lose the digits of its target. */
+#define LEAST_WEIGHT 1e-10
+
+static void
+solve_least_squares(const LeastSquares *problem, double *weight)
+{
+	if (problem->rows->dimension <= MOST_EXACT_COLUMNS)
+		solve_exactly(problem, weight);
+	else
+		solve_by_gradients(problem, weight);
+	for (int i = 0; i <= problem->rows->dimension; i++)
+		if (!isfinite(weight[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("a weight of the fit is out of range for type double precision")));
+}
+
+static void
+check_logistic(const FitRows *rows)
+{
+	bool		constant = true;
+
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		double		outcome = rows->row[i].outcome;
+
+		if (outcome < 0 || outcome > 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("outcome %g of rollout " INT64_FORMAT " is not between 0 and 1, as a logistic fit needs it",
+							outcome, rows->row[i].rollout_id)));
+		constant = constant && outcome == rows->row[0].outcome;
+	}
+	if (constant && (rows->row[0].outcome == 0 || rows->row[0].outcome == 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("all outcomes of a logistic fit are %g", rows->row[0].outcome),
+				 errhint("Its intercept would be infinite; give it rollouts of both outcomes, or use another loss.")));
+}
+
+/* Log-odds of each row. */
+static void
+predict_rows(const LeastSquares *problem, const double *weight, double *log_odds)
+{
+	const FitRows *rows = problem->rows;
+
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		const FitRow *row = &rows->row[i];
+
+		log_odds[i] = weight[rows->dimension] + numbers_dot_at(weight, row->column, row->x, row->n);
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Mean cross-entropy plus the penalty, half of problem->lambda. */
+static double
+objective(const LeastSquares *problem, const double *weight, const double *log_odds)
+{
+	Sum			loss = {0};
+	Sum			penalty = {0};
+
+	for (uint64 i = 0; i < problem->rows->n; i++)
+	{
+		double		x = log_odds[i];
+
+		sum_add(&loss, Max(x, 0) - x * problem->rows->row[i].outcome + log1p(exp(-fabs(x))));
+	}
+	for (int j = 0; j < problem->rows->dimension; j++)
+		sum_add(&penalty, weight[j] * weight[j]);
+	return sum_value(&loss) / problem->rows->n + problem->lambda / 2 * sum_value(&penalty);
+}
+
+static void
+reweigh(const FitRows *rows, const double *log_odds, double *weight, double *target)
+{
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		double		p = logistic(log_odds[i]);
+
+		weight[i] = Max(p * (1 - p), LEAST_WEIGHT);
+		target[i] = log_odds[i] + (rows->row[i].outcome - p) / weight[i];
+	}
+}
+
+static void
+solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
+{
+	int			n = rows->dimension + 1;
+	double	   *row_weight = ALLOCATE_ARRAY(double, rows->n);
+	double	   *target = ALLOCATE_ARRAY(double, rows->n);
+	double	   *log_odds = ALLOCATE_ZEROED_ARRAY(double, rows->n);
+	double	   *next = ALLOCATE_ZEROED_ARRAY(double, n);
+	/* The derivative of lambda |w|^2 is twice what that of half a squared error is. */
+	LeastSquares problem = {rows, row_weight, target, 2 * fit->lambda};
+	double		now;
+	bool		done = false;
+
+	check_logistic(rows);
+	memset(weight, 0, n * sizeof(double));
+	now = objective(&problem, weight, log_odds);
+	for (int step = 0; !done; step++)
+	{
+		double		change = 0;
+		double		size = 1;
+		double		then;
+
+		if (step == MOST_NEWTON_STEPS)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("the logistic fit with lambda %g does not converge", fit->lambda),
+					 errhint("The features tell the outcomes apart without error: use a larger lambda (ridge).")));
+		reweigh(rows, log_odds, row_weight, target);
+		solve_least_squares(&problem, next);
+		for (int j = 0; j < n; j++)
+		{
+			change = Max(change, fabs(next[j] - weight[j]));
+			size = Max(size, fabs(next[j]));
+		}
+		done = change <= 1e-11 * size;
+		predict_rows(&problem, next, log_odds);
+		then = objective(&problem, next, log_odds);
+		/* A step too far is halved until it leads down. */
+		for (int halves = 0; !done && !(then <= now) && halves < 40; halves++)
+		{
+			for (int j = 0; j < n; j++)
+				next[j] = (next[j] + weight[j]) / 2;
+			predict_rows(&problem, next, log_odds);
+			then = objective(&problem, next, log_odds);
+		}
+		/* Nothing leads down any more: rounding. */
+		done = done || !(then < now);
+		memcpy(weight, next, n * sizeof(double));
+		now = then;
+	}
+	pfree(row_weight);
+	pfree(target);
+	pfree(log_odds);
+	pfree(next);
+}
+
+/* A model of at least one row. */
+static ProgressModel
+fit_linear(const FitRows *rows, const LinearFit *fit)
+{
+	double	   *weight = ALLOCATE_ZEROED_ARRAY(double, rows->dimension + 1);
+
+	if (fit->loss == LOSS_LOGISTIC)
+		solve_logistic(rows, fit, weight);
+	else
+		solve_least_squares(&(LeastSquares) {rows, NULL, NULL, fit->lambda}, weight);
+	return (ProgressModel) {
+		.logistic = fit->loss == LOSS_LOGISTIC, .lambda = fit->lambda, .intercept = weight[rows->dimension],
+		.n = rows->dimension, .weight = weight, .place = rows->place, .n_rollouts = (int64) rows->n, .n_steps = rows->n_steps
+	};
+}
+
+/* ----------
+ * The aggregate
+ * ----------
+ */
 
 /* The first arguments of every transition function here; parameters follow. */
 enum

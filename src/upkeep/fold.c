@@ -137,7 +137,12 @@ fold_all(Kept *kept, bool is_asked)
 	return attempt.n;
 }
 
-uint64
+/*
+ * Those that wait; how many there were.  is_asked: no other session changes kept
+ * groups meanwhile, so all may be folded where that is cheaper, and progress reports how
+ * far it is.
+ */
+static uint64
 fold_waiting(Kept *kept, bool is_asked)
 {
 	/* Changes are committed together with their row there, and to fold takes a later snapshot. */

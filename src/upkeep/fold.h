@@ -14,11 +14,4 @@ extern void fold_these(Kept *kept, SPITupleTable *groups, bool have_grown, LongW
 /* All of them; returns how many. is_asked: by refresh(full). */
 extern uint64 fold_all(Kept *kept, bool is_asked);
 
-/*
- * Those that wait; how many there were.  is_asked: no other session changes kept
- * groups meanwhile, so all may be folded where that is cheaper, and progress reports how
- * far it is.
- */
-extern uint64 fold_waiting(Kept *kept, bool is_asked);
-
 #endif							/* STEPADV_FOLD_H */

@@ -20,10 +20,27 @@ typedef struct ListPool
 	char	   *items;
 } ListPool;
 
-extern ListPool make_list_pool(Size width);
+static inline ListPool
+make_list_pool(Size width)
+{
+	ListPool	pool = {0, 256, width};
+
+	pool.items = palloc(pool.size * width);
+	return pool;
+}
 
 /* An empty list with room for so many.  It moves the pool's items. */
-extern void begin_list(ListPool *pool, uint32 room, GrowingList *list);
+static inline void
+begin_list(ListPool *pool, uint32 room, GrowingList *list)
+{
+	if (pool->used + room > pool->size)
+	{
+		pool->size = Max(2 * pool->size, pool->used + room);
+		pool->items = repalloc_huge(pool->items, pool->size * pool->width);
+	}
+	*list = (GrowingList) {pool->used, 0, room};
+	pool->used += room;
+}
 
 /* Room for one more: a list that is full moves to the end of its pool. */
 static inline void *
