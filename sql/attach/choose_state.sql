@@ -59,6 +59,7 @@ DECLARE
 			AND (c.name = 'observation' OR (c.relation, c.column_number) IN (SELECT r.relation, r.column_number
 				FROM stepadv_internal.view_columns((a).rows) r WHERE r.name = 'state'))
 		ORDER BY c.name = 'observation' DESC LIMIT 1);
+	filter CONSTANT text := '(' || stepadv_internal.rollout_filter(a) || ')';
 	clustered boolean;
 	expressions jsonb := choose_state.candidates;
 	asked text[];
@@ -120,25 +121,23 @@ BEGIN
 			joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[run.alias]);
 		END IF;
 	END IF;
-	EXECUTE format('SELECT array_agg(y.sums), ARRAY[%s] FROM (SELECT stepadv.credit_sums(g.candidates, $1, '
-		'NULL::jsonb, 12, 16, 1) AS sums, g.candidates, g.hash, %s AS task FROM (SELECT %s, ARRAY[%s] AS candidates, '
-		'stepadv.signature_hash(ROW(%3$s)::text) AS hash FROM %5$s x',
+	-- Only the groups that count are folded, and their texts clustered.
+	EXECUTE format('WITH chosen AS MATERIALIZED (SELECT %1$s FROM %2$s x%3$s GROUP BY %1$s '
+		'ORDER BY stepadv.signature_hash(ROW(%1$s)::text) LIMIT $2) SELECT array_agg(y.sums), ARRAY[%4$s] FROM (SELECT '
+		'stepadv.credit_sums(g.candidates, $1, NULL::jsonb, 12, 16, 1) AS sums, g.candidates, g.hash, %5$s AS task '
+		'FROM (SELECT %1$s, ARRAY[%6$s] AS candidates, stepadv.signature_hash(ROW(%1$s)::text) AS hash FROM %2$s x',
+		keys, stepadv_internal.relation_name(relation), coalesce(' WHERE ' || filter, ''),
 		(SELECT string_agg(CASE WHEN task IS NULL OR n.name = 'stateless' THEN 'NULL::float8'
 			ELSE format('stepadv_internal.hidden_p(array_agg(y.candidates[%1$s] ORDER BY y.hash), '
 				'array_agg(y.task ORDER BY y.hash))', n.i) END, ', ' ORDER BY n.i)
 			FROM unnest(names) WITH ORDINALITY n(name, i)),
-		coalesce(format('ROW(%s)::text', task), 'NULL::text'), keys, made, stepadv_internal.relation_name(relation))
-		|| coalesce(format(' LEFT JOIN (SELECT %s, s.stepadv_rollout, s.stepadv_no%s FROM %s s%s) s ON %s AND '
-			's.stepadv_rollout = x.rollout_id AND s.stepadv_no = x.step_no', shown_keys, said,
-			stepadv_internal.relation_name((a).shown),
-			-- Clusters take time: of the groups that count.
-			CASE WHEN clustered THEN format(' WHERE ROW(%s) IN (SELECT %s FROM %s x%s GROUP BY %2$s '
-				'ORDER BY stepadv.signature_hash(ROW(%2$s)::text) LIMIT $2)', shown_keys, keys,
-				stepadv_internal.relation_name(relation), coalesce(' WHERE ' || stepadv_internal.rollout_filter(a), ''))
-				ELSE '' END,
+		coalesce(format('ROW(%s)::text', task), 'NULL::text'), made)
+		|| coalesce(format(' LEFT JOIN (SELECT %1$s, s.stepadv_rollout, s.stepadv_no%2$s FROM %3$s s '
+			'WHERE ROW(%1$s) IN (TABLE chosen)) s ON %4$s AND s.stepadv_rollout = x.rollout_id '
+			'AND s.stepadv_no = x.step_no', shown_keys, said, stepadv_internal.relation_name((a).shown),
 			stepadv_internal.same_group('s'::text, (a).shown, 'x'::text, relation, (a).n_group_columns)), '')
-		|| format('%s GROUP BY %s ORDER BY hash LIMIT $2) g%s) y WHERE y.sums IS NOT NULL',
-			coalesce(' WHERE ' || stepadv_internal.rollout_filter(a), ''), keys, joins)
+		|| format(' WHERE %sROW(%s) IN (TABLE chosen) GROUP BY %2$s ORDER BY hash) g%3$s) y WHERE y.sums IS NOT NULL',
+			filter || ' AND ', keys, joins)
 	INTO sums, hidden USING choose_state.method, choose_state.max_groups;
 	RETURN QUERY SELECT n.name, c.n_groups, c.n_steps, c.coverage, c.score, c.error, c.by_chance, c.p_value,
 		c.n_groups_needed, c.is_best,

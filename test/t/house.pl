@@ -1,14 +1,14 @@
 # How large the house is: every number of test/house.sh, and what a server says of views, tables,
-# functions and parameters, beside what is wanted.  More than a tenth above that fails.
+# functions and parameters, beside what is wanted.  More than a tenth above that fails, or more than is named here as the most.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# What is wanted, and, until that holds, the most that there may be.
+# What is wanted, and the most that there may be, where that is not a tenth more.
 my @wanted = (
-	[ 'lines of C in src', 50_000 ],
+	[ 'lines of C in src', 50_000, 50_100 ],
 	[ 'bytes of SQL', 800_000 ],
 	[ 'lines of SQL over 120 characters', 0 ],
 	[ 'references to later parts', 0 ],
@@ -53,9 +53,9 @@ $node->stop;
 
 for my $number (@wanted)
 {
-	my ($name, $wanted, $until) = @$number;
-	my $most = int(1.1 * $wanted);
-	note(sprintf('| %-36s | %9d | wanted %7d%s |', $name, $is{$name}, $wanted, $is{$name} > $most ? ", until then $until" : ''));
-	cmp_ok($is{$name}, '<=', $is{$name} > $most && defined $until ? $until : $most, $name);
+	my ($name, $wanted, $named) = @$number;
+	my $most = $named // int(1.1 * $wanted);
+	note(sprintf('| %-36s | %9d | wanted %7d%s |', $name, $is{$name}, $wanted, defined $named ? ", at most $named" : ''));
+	cmp_ok($is{$name}, '<=', $most, $name);
 }
 done_testing();
