@@ -250,7 +250,7 @@ AS $$
 		AND ((g).columns IS NULL OR a.attname = ANY ((g).columns))
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_items(stepadv_internal.given, regclass, text[]) IS
-'part of attach: the columns of the user''s to show, in the select list of an adapter';
+'part of attach: the user''s columns to show, in the select list of an adapter';
 
 CREATE FUNCTION stepadv_internal.shown_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE

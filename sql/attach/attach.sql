@@ -34,7 +34,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS
-'part of attach: drops what is left of an attachment whose adapter is gone';
+'part of attach: drops the rest of an attachment whose adapter no longer exists';
 
 -- Adapters, the attachment's table and its row, then the views.
 CREATE FUNCTION stepadv_internal.make_attachment(g stepadv_internal.given, schema text, prefix text) RETURNS regclass
@@ -85,7 +85,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_attachment(stepadv_internal.given, text, text) IS
-'part of attach: makes the adapters and the attachment''s table, with its row';
+'part of attach: creates the adapters and the table of the attachment, with its row';
 
 -- A history is found by its task, and each of its groups by its key.
 CREATE FUNCTION stepadv_internal.warn_of_history(a stepadv_internal.attached) RETURNS void
@@ -150,7 +150,7 @@ BEGIN
 	END IF;
 	-- Whether the action could be executed is the column ok of a tool call.
 	IF NOT g.roles ? 'grounded' AND g.roles ?| '{features,contribution}' AND stepadv_internal.column_type(g.steps,
-		g.roles ->> 'ok') IS NULL THEN
+		g.roles ->> 'ok') IS NOT NULL THEN
 		g.roles := g.roles || jsonb_build_object('grounded', g.roles ->> 'ok');
 	END IF;
 	IF g.states = 'auto' THEN
@@ -332,4 +332,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_drop(text, text, text, text, regclass[]) IS
-'part of detach and unmaintain: error that something cannot be dropped, with what depends on it or who holds it';
+'part of detach and unmaintain: error if something cannot be dropped, with the objects that depend on it or the '
+'session that uses it';

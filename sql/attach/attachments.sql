@@ -47,10 +47,12 @@ COMMENT ON COLUMN stepadv.attachment.began IS
 'adapter view: task, run, policy version and step, start and dimensions of each rollout, from the source''s own '
 'rows; NULL: they have none of these';
 COMMENT ON COLUMN stepadv.attachment.n_group_columns IS
-'the first columns of every view and kept table are the group''s: so many';
-COMMENT ON COLUMN stepadv.attachment.states IS 'where states come from; NULL: the column';
+'number of the group''s columns, which are the first columns of every view and kept table';
+COMMENT ON COLUMN stepadv.attachment.states IS
+'source of the states; NULL: the column';
 COMMENT ON COLUMN stepadv.attachment.options IS 'options of attach';
-COMMENT ON COLUMN stepadv.attachment.methods IS 'users'' methods that the caller named';
+COMMENT ON COLUMN stepadv.attachment.methods IS
+'users'' methods that the caller named';
 COMMENT ON COLUMN stepadv.attachment.views IS 'all other views, <prefix>_values first';
 COMMENT ON COLUMN stepadv.attachment.view_kinds IS
 'kind of each of these views: values, a method, compare, …; the end of the name under which it was created';
@@ -65,14 +67,14 @@ COMMENT ON COLUMN stepadv.attachment.changed IS
 COMMENT ON COLUMN stepadv.attachment.fresh_digests IS
 'view: the digests of the groups, computed when queried, which is what is kept; NULL if no digests are kept';
 COMMENT ON COLUMN stepadv.attachment.made_digests IS
-'view: the same, from the kept groups; NULL where none are';
+'view: the same, computed from the kept groups; NULL if no digests are kept';
 COMMENT ON COLUMN stepadv.attachment.digests IS 'kept table: the digests';
 COMMENT ON COLUMN stepadv.attachment.digest_parts IS
 'contents of the kept digests: counts, methods, calls, measures, horizons';
 COMMENT ON COLUMN stepadv.attachment.unit IS
 'what counts as a step for the methods: step, turn, turn_set; NULL: step';
 COMMENT ON COLUMN stepadv.attachment.rewards IS
-'names of the reward components, in their order in `rows`; NULL: there are none';
+'names of the reward components, in the order of `rows`; NULL: none';
 COMMENT ON COLUMN stepadv.attachment.dimensions IS
 'names of the columns by which the views over time are further divided; NULL: none';
 COMMENT ON COLUMN stepadv.attachment.watermark IS
@@ -83,7 +85,7 @@ COMMENT ON COLUMN stepadv.attachment.seen IS
 'kept table, with a watermark: the number of rows seen of each group';
 COMMENT ON COLUMN stepadv.attachment.seen_until IS 'with a watermark: rows that changed before this have been seen';
 COMMENT ON COLUMN stepadv.attachment.as_of IS
-'where groups are refreshed: what was committed by then is kept; NULL: triggers keep them as of now';
+'if groups are refreshed: what was committed by then is kept; NULL: triggers keep them up to date';
 COMMENT ON COLUMN stepadv.attachment.folded_from IS
 'the partitions, views and functions that the groups were folded from, as hashes';
 
@@ -97,7 +99,7 @@ CREATE TYPE stepadv_internal.attached AS (
 	unit text, rewards text[], dimensions text[],
 	watermark text, overlap interval, seen regclass, seen_until timestamptz, as_of timestamptz, folded_from jsonb);
 COMMENT ON TYPE stepadv_internal.attached IS
-'the public form of an attachment: its table, whose it is, over what, and its row';
+'the public form of an attachment: its table, its owner, its source, and its row';
 
 CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL, of_source regclass DEFAULT NULL)
 RETURNS SETOF stepadv_internal.attached
@@ -187,8 +189,8 @@ CREATE FUNCTION stepadv_internal.nearest_name(name text, names text[]) RETURNS t
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_nearest_name';
 COMMENT ON FUNCTION stepadv_internal.nearest_name(text, text[]) IS
-'the one of several names that differs least from one that is none of them: in at most three letters and at most a '
-'third of them, or one; the first of equally near ones; NULL: there is none';
+'the most similar of several names to a name that is none of them: differs in at most three letters and at most a '
+'third of them, or in one; the first of equally similar ones; NULL: none';
 
 -- What writes to tables reports so before it locks or looks for one.
 CREATE FUNCTION stepadv_internal.must_write(what text) RETURNS void

@@ -8,7 +8,8 @@ CREATE TABLE stepadv_internal.column_meanings (
 	meaning text NOT NULL,
 	PRIMARY KEY (kind, name)
 );
-COMMENT ON TABLE stepadv_internal.column_meanings IS 'what the columns of the views of attach are: unit, and when NULL';
+COMMENT ON TABLE stepadv_internal.column_meanings IS
+'meaning of the columns of the views of attach: unit, and when NULL';
 GRANT SELECT ON stepadv_internal.column_meanings TO PUBLIC;
 INSERT INTO stepadv_internal.column_meanings VALUES
 	('', 'step_id', 'id of the step, or a hash of rollout and number if there is none'),

@@ -63,7 +63,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.chosen_methods(stepadv_internal.attached, stepadv_internal.made_method[], text) IS
-'part of attach: the methods with an advantage per step that a view''s option "methods" names, or all; error on others';
+'part of attach: the methods with an advantage per step that a view''s option "methods" names, or all; error for '
+'others';
 
 -- src/attach/matrix_agg.c
 CREATE FUNCTION stepadv_internal.matrix_agg_trans(internal, VARIADIC numbers "any") RETURNS internal

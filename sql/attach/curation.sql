@@ -224,7 +224,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.curation_check(jsonb) IS
-'part of select_steps: an error where a rule''s parameter makes no sense';
+'part of select_steps: error if a parameter of a rule is invalid';
 
 -- The rules that were asked for, in their order.  keep and reason are
 -- expressions over a step s.  A rule that compares steps with one another does

@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.relation_option(jsonb, text, regclass) IS
-'part of attach: the relation that an option names; NULL: it names none';
+'part of attach: the relation that an option names; NULL: none';
 
 -- A list of names: of one name, too.
 CREATE FUNCTION stepadv_internal.name_list(given jsonb, name text) RETURNS text[]
@@ -66,7 +66,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_columns(jsonb) IS
-'part of attach: error where columns by role cannot be meant';
+'part of attach: error if columns by role are invalid';
 
 -- Options for all views are taken out; what is left is for single ones.
 CREATE FUNCTION stepadv_internal.given(source regclass, group_by text[], roles jsonb, options jsonb)
@@ -292,4 +292,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_options(stepadv_internal.attached, boolean) IS
-'part of attach: error on an option that no view takes';
+'part of attach: error for an option that no view has';

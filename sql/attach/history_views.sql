@@ -66,7 +66,8 @@ AS $$
 	WHERE c.view IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.history_roles(stepadv_internal.attached) IS
-'part of attach: what groups must share, and the policy step that orders them, with where each is known';
+'part of attach: the columns that groups of a history must share, the policy step that orders them, and where '
+'each is found';
 
 CREATE FUNCTION stepadv_internal.check_history(a stepadv_internal.attached, method text) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -87,8 +88,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_history(stepadv_internal.attached, text) IS
-'part of attach: error where it is not known which groups are of one task, and which was first, or where they may be '
-'in several shards';
+'part of attach: error if the task or the order of groups is unknown, or if the groups of a task may be in '
+'several shards';
 
 -- The relation s, with the group's columns and those of the roles: what is kept or the
 -- adapter of rows where all are columns of the group, else the relation that has them.
@@ -140,7 +141,7 @@ AS $$
 	GROUP BY g.names, k.keys
 $$;
 COMMENT ON FUNCTION stepadv_internal.groups_of_task(stepadv_internal.attached) IS
-'part of attach: the relation p, a row per group of the task of g, with what is known of its run';
+'part of attach: the relation p, a row per group of the task of g, with the known properties of its run';
 
 CREATE FUNCTION stepadv_internal.with_history(a stepadv_internal.attached, m stepadv_internal.known_method,
 	argument text, reads text[], settings jsonb, OUT argument_with text, OUT history text)
@@ -212,5 +213,5 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.with_history(stepadv_internal.attached, stepadv_internal.known_method, text,
 	text[], jsonb) IS
-'part of attach: the group that a method is called with, and its history as a further argument; empty where it has '
+'part of attach: the group that a method is called with, and its history as a further argument; empty if it has '
 'none';

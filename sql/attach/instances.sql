@@ -184,7 +184,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_instance(stepadv_internal.attached, stepadv_internal.known_method) IS
-'part of attach: error where the settings of an instance of a method are invalid';
+'part of attach: error if the settings of an instance of a method are invalid';
 
 CREATE FUNCTION stepadv_internal.check_instances(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql STABLE

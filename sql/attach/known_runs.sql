@@ -21,8 +21,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_column(stepadv_internal.attached, text) IS
-'part of attach: the adapter with the column of a role, and where that is the group''s its column''s number; '
-'NULL where it was not given';
+'part of attach: the adapter with the column of a role, and the number of the column if it belongs to the group; '
+'NULL if it was not given';
 
 -- Those of the roles that are known, over g, r and o.  own: the group has the
 -- column under that very name.
@@ -155,8 +155,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_joins(stepadv_internal.attached, text, text[]) IS
-'part of attach: the joins that bring what is known of the run of a row''s rollout; of a group, what is the same for '
-'all of its rollouts';
+'part of attach: the joins that provide the known properties of the run of a row''s rollout; for a group, those '
+'that all of its rollouts share';
 
 -- How many steps of the policy came, in the run, since that of an expression: the
 -- newest of the run, or where the run of a row is not known, of all.

@@ -124,7 +124,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_of_line(jsonb, text) IS
-'part of load_rollouts: why the object of a line is none for step_of_json, which gave no row or this error';
+'part of load_rollouts: the reason why the object of a line is invalid for step_of_json, which returned no row or '
+'raised this error';
 
 -- Never raises an error on bad data.  (A block with EXCEPTION is a subtransaction: not
 -- in parallel workers.)
@@ -276,8 +277,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_parse(text, text[], regclass, text, text) IS
-'part of load_rollouts: makes pg_temp.stepadv_parsed of lines, a step each with the values of its group''s columns, or '
-'with what is wrong with the line';
+'part of load_rollouts: creates pg_temp.stepadv_parsed from lines, one step per line with the values of its '
+'group''s columns, or with the problem of the line';
 
 -- ----------
 -- What contradicts
@@ -448,8 +449,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_drop_known(text, text[], boolean) IS
-'part of load_rollouts: takes steps that the schema''s table has out of pg_temp.stepadv_parsed; counts those that say '
-'the same, notes the others or deletes them from the table';
+'part of load_rollouts: removes steps that are in the schema''s table from pg_temp.stepadv_parsed; counts those '
+'that agree, and notes the others or deletes them from the table';
 
 -- Identities are filled by the table.  Rollouts that begin without an observation begin
 -- in one state, which no text can have: its bytes are those of U+0000.

@@ -151,8 +151,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.asked_views(stepadv_internal.attached, stepadv_internal.known_method[], text[]) IS
-'part of attach: the kinds of views that are meant by names, ''default'' and ''all''; error on a name that there is '
-'not, and on a method whose columns are not given';
+'part of attach: the kinds of views for names, ''default'' and ''all''; error for an unknown name, and for a '
+'method whose columns are not given';
 
 -- The views of some kinds, each with its query, or with what it lacks, and what it shows;
 -- those of several methods are of those that are among the kinds.
@@ -224,7 +224,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, stepadv_internal.known_method[], text[]) IS
-'part of attach: the views of some kinds, with their queries; NULL where what they need is not there, which it says';
+'part of attach: the views of some kinds, with their queries; NULL if what they need is missing, with a message '
+'that says so';
 
 -- A view with another query; false if it cannot take it.  Its columns keep the
 -- names that they have, which its owner may have changed; others come after them.
@@ -351,7 +352,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_views(regclass, text[]) IS
-'makes the views of an attachment anew by its row, and those that are asked for besides; these';
+'creates the views of an attachment again by its row, and additional views; returns these';
 
 CREATE FUNCTION stepadv_internal.own_attachment(source regclass, prefix text) RETURNS regclass
 LANGUAGE plpgsql STABLE

@@ -37,7 +37,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text, text[]) IS
-'part of attach: the joins that bring what a view shows beside its own columns';
+'part of attach: the joins that provide the additional columns of a view';
 
 -- The select list of a view, and the joins that it needs: the columns of the
 -- group, those of the function (results), the user's ids first, then

@@ -82,7 +82,7 @@ CREATE TABLE stepadv_internal.combined_views (
 	of_digest text[]		-- what the digest must contain for it
 );
 COMMENT ON TABLE stepadv_internal.combined_views IS
-'the views of attach that are more than one function of the folded group: what they need, and which options they have';
+'the views of attach that are more than one function of the folded group: their requirements and options';
 GRANT SELECT ON stepadv_internal.combined_views TO PUBLIC;
 
 -- Contents of a user's table are no error for others: a function is
@@ -177,7 +177,8 @@ AS $$
 	ORDER BY m.believed, m.number, (m.known).method
 $$;
 COMMENT ON FUNCTION stepadv_internal.methods_for(oid, text[]) IS
-'the methods that attach makes views of, for views of a role, of each name the one that is believed most';
+'the methods that attach creates views of, for views of a role; of methods with the same name, the most trusted '
+'one';
 
 -- A name that a view may end in and a column have, where methods stand side by side.
 CREATE FUNCTION stepadv_internal.check_method_name(name text, hint text) RETURNS void
@@ -202,7 +203,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_method_name(text, text) IS
-'part of register_method and attach: error where a method cannot be called so';
+'part of register_method and attach: error if a name is not allowed for a method';
 
 -- The owner of a table decides what its triggers do, and the owner of its schema decides
 -- which table has the name: both are the caller (a superuser's rights over others' do not
@@ -238,8 +239,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.registry(text) IS
-'part of register_method: the table of methods of a schema, made if it is not there; error where it, or the schema, '
-'is another''s';
+'part of register_method: the table of methods of a schema, created if it is missing; error if it, or the schema, '
+'belongs to another user';
 
 CREATE FUNCTION stepadv_internal.register_method(function regprocedure, requires text[], uses text[], method text,
 	options_of text, description text, schema text)
@@ -349,7 +350,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_options(stepadv_internal.known_method, jsonb) IS
-'what the options of attach say to one method';
+'the options of attach for one method';
 
 -- Arguments of an estimator as the options give them: ", gamma => '0.9'::double
 -- precision".  Those of a user's function are all written, by place and with their

@@ -199,7 +199,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS
-'part of attach: the relation g, a row per group and divisions, of what is kept where that is the same';
+'part of attach: the relation g, a row per group and divisions, from the kept groups if they are the same';
 
 -- Every step by every method, one below the other.
 CREATE FUNCTION stepadv_internal.advantages_query(a stepadv_internal.attached, made stepadv_internal.made_method[])

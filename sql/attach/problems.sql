@@ -41,8 +41,8 @@ CREATE FUNCTION stepadv_internal.rows_are_sound(rollouts stepadv.rollout_group, 
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_rows_are_sound';
 COMMENT ON FUNCTION stepadv_internal.rows_are_sound(stepadv.rollout_group, boolean) IS
-'whether a kept group shows that its rows have none of the problems of rollouts; false for NULL; has_values: each step '
-'should have a value';
+'whether a kept group shows that its rows have none of the problems of rollouts; false for NULL; has_values: each '
+'step should have a value';
 
 -- A kind is a condition on rows, of which the view counts those that meet it and
 -- gives the least step_no.  Of several kinds of one name the first is taken whose
@@ -192,7 +192,7 @@ COMMENT ON TYPE stepadv_internal.problem_kind IS
 -- What the view shows for a kind: its name, what it touches and what becomes of it.
 CREATE TYPE stepadv_internal.problem_word AS (problem text, methods text[], effect text);
 COMMENT ON TYPE stepadv_internal.problem_word IS
-'what the view _problems shows for a kind of problem: its name, what it touches and what becomes of it';
+'what the view _problems shows for a kind of problem: its name, what it affects, and its effect';
 
 -- By the places of the kinds.  touched: lists of methods and views by the places of the kinds that touch them, as
 -- "10,20".

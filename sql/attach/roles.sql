@@ -180,7 +180,8 @@ AS $$
 	FROM stepadv_internal.base_type(identity.type) b(type)
 $$;
 COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS
-'the expression that makes a bigint identity of an expression of the given type: integers as they are, all else hashed';
+'the expression that converts an expression of the given type to a bigint identity: integers unchanged, all other '
+'types hashed';
 
 -- The known name that is nearest to an unknown one, as a hint; else the hint in otherwise.
 CREATE FUNCTION stepadv_internal.nearest_hint(name text, known text[], otherwise text) RETURNS text
@@ -282,7 +283,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_names(text, text[]) IS
-'error where a list of columns names one twice, or NULL; not for NULL';
+'error if a list of columns repeats a name or contains NULL; no error for NULL';
 
 CREATE FUNCTION stepadv_internal.check_unit(unit text, whose text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE

@@ -53,8 +53,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.spa_expressions(stepadv_internal.attached, text) IS
-'part of attach: contribution, grounding and fused reward of a step; NULL where there is neither a contribution nor '
-'features; error where they do not fit';
+'part of attach: contribution, grounding and fused reward of a step; NULL if there is neither a contribution nor '
+'features; error if they do not fit';
 
 CREATE FUNCTION stepadv_internal.spa_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text

@@ -287,7 +287,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_group_by(text[]) IS
-'part of create_tables: error where these cannot be the columns of the group';
+'part of create_tables: error if these cannot be the columns of the group';
 
 CREATE FUNCTION stepadv_internal.check_tables(schema text, reward text, partitions integer, unit text) RETURNS void
 LANGUAGE plpgsql STABLE

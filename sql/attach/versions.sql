@@ -316,7 +316,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.compared_tasks(regclass, text, text, text, text, float8) IS
-'part of compare_versions: the tasks of either version; of those that only one has what belongs to the other is NULL';
+'part of compare_versions: the tasks of either version; for a task of only one version, the columns of the other '
+'are NULL';
 
 CREATE FUNCTION stepadv_internal.compare_versions(source regclass, a text, b text, prefix text, division text,
 	solved_above float8)

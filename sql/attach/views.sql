@@ -141,7 +141,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS
-'whether an index vouches for the step''s key in what an adapter of steps reads';
+'whether an index guarantees that the key of a step is unique in what an adapter of steps reads';
 
 -- Rows that are in no rollout would otherwise make up a group without any.  By the
 -- column as stored: an expression over it costs time.
@@ -159,7 +159,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS
-'part of attach: the condition that a row of an adapter is of a rollout; NULL where all are';
+'part of attach: the condition that a row of an adapter is of a rollout; NULL if all rows are';
 
 -- The roles that there are: columns of the adapters, and those derived from others.
 CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
@@ -198,8 +198,8 @@ AS $$
 		stepadv_internal.relation_name(fresh)) END
 $$;
 COMMENT ON FUNCTION stepadv_internal.kept_condition(regclass) IS
-'part of attach: the condition, an error unless it is true, that who asks may read kept groups and they are not stale; '
-'NULL: only their owner asks';
+'part of attach: the condition, true or an error, that the user may read kept groups and that they are not stale; '
+'NULL: only the owner reads them';
 
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read, of the rows.  divided_by: what divides the rows of a group further, as columns,
@@ -291,7 +291,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history(stepadv_internal.attached, text) IS
-'part of attach: a group as a value with states derived from histories; NULL where they come from elsewhere';
+'part of attach: a group as a value with states derived from histories; NULL if states have another source';
 
 -- Rows with states derived from tool calls where states are read, else without.
 CREATE FUNCTION stepadv_internal.rows_for(a stepadv_internal.attached, reads text[]) RETURNS regclass
@@ -483,4 +483,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_columns(stepadv_internal.attached, text, text[]) IS
-'part of attach: the user''s columns beside a view''s own';
+'part of attach: the user''s columns that a view shows in addition to its own';

@@ -44,8 +44,8 @@ CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollou
 	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, anyarray, anyarray) IS
-'token_lineage for views: what it refuses costs the rollout, of whose steps nothing is known then; rows without '
-'a rollout are none';
+'token_lineage for views: data that it refuses makes the rollout unknown, with all its steps; rows without a '
+'rollout are ignored';
 
 CREATE FUNCTION stepadv.step_lineage(lineage stepadv.token_lineage)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_prompt_tokens integer, n_response_tokens integer,

@@ -256,7 +256,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.note_changes(regclass) IS
-'part of keep_groups: forgets what groups were folded from where it is another now';
+'part of keep_groups: removes the noted definitions that have changed';
 
 CREATE FUNCTION stepadv_internal.staleness_of_kept(a stepadv_internal.attached, OUT problem text, OUT empty regclass[])
 LANGUAGE sql STABLE

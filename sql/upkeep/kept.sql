@@ -39,8 +39,8 @@ COMMENT ON FUNCTION stepadv_internal.fold_groups(regclass, boolean) IS
 CREATE FUNCTION stepadv_internal.kept_text(attachment regclass, template text) RETURNS text
 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'stepadv_kept_text';
 COMMENT ON FUNCTION stepadv_internal.kept_text(regclass, text) IS
-'a statement about the kept groups of an attachment: names in the holes of a template, see src/upkeep/kept_text.c; '
-'NULL where none are kept';
+'a statement about the kept groups of an attachment: names in the holes of a template, see '
+'src/upkeep/kept_text.c; NULL if no groups are kept';
 
 CREATE FUNCTION stepadv_internal.enable_trigger(trigger oid, fires "char") RETURNS void
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_enable_trigger';
@@ -51,8 +51,8 @@ COMMENT ON FUNCTION stepadv_internal.enable_trigger(oid, "char") IS
 CREATE FUNCTION stepadv_internal.drop_triggers(attachment regclass, tables regclass[]) RETURNS integer
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_drop_triggers';
 COMMENT ON FUNCTION stepadv_internal.drop_triggers(regclass, regclass[]) IS
-'drops the triggers that keep the groups of an attachment, on tables of its owner and on the given ones, '
-'which may have another owner by now; returns how many; for its owner';
+'drops the triggers that keep the groups of an attachment, on tables of its owner and on the given ones, which '
+'may have another owner by now; returns their number; for its owner';
 
 -- Who made a row and when is not known: src/upkeep/transactions.c.
 CREATE FUNCTION stepadv_internal.oldest_transaction() RETURNS timestamptz

@@ -47,7 +47,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_triggers(regclass) IS
-'part of maintain and refresh: makes the triggers that are missing, and enables those that it made';
+'part of maintain and refresh: creates missing triggers, and enables those that it created';
 
 -- Values stay in line as long as a page has room, and as they are: they are read more often than written, and hashes
 -- do not compress.  After a crash unlogged tables are empty: all of them, or what is kept would be wrong.

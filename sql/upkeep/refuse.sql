@@ -118,7 +118,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refusal(stepadv_internal.attached, regclass[], boolean) IS
-'part of maintain: why groups of what views read cannot be kept (by triggers); NULLs: they can';
+'part of maintain: the reason why groups of what views read cannot be kept (by triggers); NULLs: they can be kept';
 
 -- Before triggers are made, and before what is below the views is read again without them.
 CREATE FUNCTION stepadv_internal.refuse_tables(a stepadv_internal.attached, views regclass[], by_triggers boolean)
