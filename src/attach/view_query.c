@@ -24,9 +24,11 @@
 #include "rewrite/rewriteSupport.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "attach/view_query.h"
 #include "compat.h"
@@ -93,6 +95,34 @@ mark_rows(int64 mark, Oid catalog, Oid index, AttrNumber column, Oid object)
 	systable_endscan(scan);
 	table_close(relation, AccessShareLock);
 	return mark;
+}
+
+static uint64 n_changes = 0;
+
+static void
+count_relation(Datum argument, Oid relation)
+{
+	n_changes++;
+}
+
+static void
+count_object(Datum argument, int cache, uint32 hash)
+{
+	n_changes++;
+}
+
+uint64
+catalog_changes(void)
+{
+	if (n_changes == 0)
+	{
+		CacheRegisterRelcacheCallback(count_relation, (Datum) 0);
+		CacheRegisterSyscacheCallback(PROCOID, count_object, (Datum) 0);
+		CacheRegisterSyscacheCallback(ENUMOID, count_object, (Datum) 0);
+		n_changes = 1;
+	}
+	AcceptInvalidationMessages();
+	return n_changes;
 }
 
 Query *
@@ -279,10 +309,16 @@ add_relations(Query *query, List **relations)
 Oid
 view_source(Oid view)
 {
-	char	   *tree = stored_tree(view, LARGEST_STRANGER);
+	static Remembered sources[16];
+	Remembered *known = &sources[view % lengthof(sources)];
+	uint64		now = catalog_changes();
+	char	   *tree;
 	List	   *volatile relations = NIL;
 	MemoryContext context = CurrentMemoryContext;
 
+	if (known->of == view && known->as_of == now)
+		return known->value;
+	tree = stored_tree(view, LARGEST_STRANGER);
 	if (tree == NULL)
 		return InvalidOid;
 
@@ -307,5 +343,6 @@ view_source(Oid view)
 		return InvalidOid;
 	}
 	PG_END_TRY();
-	return list_length(relations) == 1 ? linitial_oid(relations) : InvalidOid;
+	*known = (Remembered) {view, list_length(relations) == 1 ? linitial_oid(relations) : InvalidOid, now};
+	return known->value;
 }

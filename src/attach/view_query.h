@@ -48,6 +48,17 @@ extern CommonTableExpr *with_query(const RangeTblEntry *entry, const Level *leve
  */
 extern int64 mark_rows(int64 mark, Oid catalog, Oid index, AttrNumber column, Oid object);
 
+/* What a session remembers of the catalog until that changes. */
+typedef struct Remembered
+{
+	int64		of;
+	int64		value;
+	uint64		as_of;			/* catalog_changes */
+} Remembered;
+
+/* A number that is another when a relation, a function or an enum has been changed; never 0. */
+extern uint64 catalog_changes(void);
+
 /* What a view is defined as; NULL if there is no such view. */
 extern Query *view_query(Oid view);
 

@@ -274,9 +274,11 @@ number_of_exact_key(int64 key)
 static inline int64
 bin_of_advantage(double advantage)
 {
-	double		place = floor(advantage * BINS_OF_ONE);
+	double		place = Min(Max(advantage * BINS_OF_ONE, -FURTHEST_BIN), FURTHEST_BIN);
+	int64		bin = (int64) place;
 
-	return (int64) Min(Max(place, -FURTHEST_BIN), FURTHEST_BIN);
+	/* The floor, without a call of a function. */
+	return bin - (bin > place);
 }
 
 #endif							/* STEPADV_DIGEST_H */

@@ -89,12 +89,6 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 }
 
 static double
-population_sd(const SetMoments *set)
-{
-	return set->sd * sqrt((double) (set->count - 1) / set->count);
-}
-
-static double
 leave_one_out_mean(double x, const SetMoments *set)
 {
 	Sum			others = set->sum;
@@ -128,9 +122,8 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 	switch (options->normalisation)
 	{
 		case NORMALISE_STD:
-			return (x - *baseline) / (set->sd + epsilon);
 		case NORMALISE_POPULATION:
-			return (x - *baseline) / (population_sd(set) + epsilon);
+			return (x - *baseline) / (set->sd + epsilon);
 		default:
 			return x - *baseline;
 	}
@@ -142,6 +135,8 @@ normalise(const double *x, const uint32 *weight, const int32 *set, uint32 n, uin
 {
 	SetMoments *sets = measure_sets(x, weight, set, n, n_sets);
 
+	for (uint32 k = 0; options->normalisation == NORMALISE_POPULATION && k < n_sets; k++)
+		sets[k].sd *= sqrt((double) (sets[k].count - 1) / sets[k].count);
 	for (uint32 i = 0; i < n; i++)
 	{
 		double		subtracted;

@@ -13,7 +13,6 @@
 #include "access/relation.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -21,12 +20,10 @@
 #include "nodes/supportnodes.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
-#include "utils/syscache.h"
 
 #include "attach/owner.h"
 #include "attach/view_query.h"
@@ -57,47 +54,22 @@ may_read(const TableRead *read, Oid role)
  * The tables below a view
  *
  * What a view reads is found by reading its query and those below it.  A session
- * remembers it, and that what is kept is not stale, until one of these relations
- * changes, or any function or enum.
+ * remembers it, and that what is kept is not stale, until something in the catalog changes.
  * ----------
  */
 
 typedef struct ReadView
 {
 	Oid			view;
-	bool		is_valid;
+	uint64		as_of;			/* of the catalog's changes, see catalog_changes */
 	bool		is_fresh;		/* what is kept of it was found not to be stale */
 	MemoryContext context;
 	List	   *between;		/* views that it reads, one after the other */
 	List	   *tables;			/* of TableRead, without keys */
-	List	   *relations;		/* OIDs of all of these, and of partitions and children */
 	List	   *empty;			/* partitions that came since: it is fresh as long as they are empty */
 } ReadView;
 
 static List *read_views = NIL;
-static uint64 n_forgotten = 0;
-
-/* Of InvalidOid: everything. */
-static void
-forget_relation(Datum argument, Oid relation)
-{
-	ListCell   *cell;
-
-	n_forgotten++;
-	foreach(cell, read_views)
-	{
-		ReadView   *known = lfirst(cell);
-
-		if (!OidIsValid(relation) || list_member_oid(known->relations, relation))
-			known->is_valid = false;
-	}
-}
-
-static void
-forget_object(Datum argument, int cache, uint32 hash)
-{
-	forget_relation(argument, InvalidOid);
-}
 
 /* What a view reads may be views in their turn, which have grants of their own. */
 static List *
@@ -124,12 +96,6 @@ remembered(Oid view)
 		if (known->view == view)
 			return known;
 	}
-	if (read_views == NIL)
-	{
-		CacheRegisterRelcacheCallback(forget_relation, (Datum) 0);
-		CacheRegisterSyscacheCallback(PROCOID, forget_object, (Datum) 0);
-		CacheRegisterSyscacheCallback(ENUMOID, forget_object, (Datum) 0);
-	}
 	old = MemoryContextSwitchTo(CacheMemoryContext);
 	known = palloc0(sizeof(ReadView));
 	known->view = view;
@@ -145,23 +111,18 @@ below(Oid view)
 	ReadView   *known = remembered(view);
 	List	   *between;
 	List	   *tables;
-	List	   *relations;
 	ListCell   *cell;
 	MemoryContext old;
-	uint64		before = n_forgotten;
+	uint64		now = catalog_changes();
 
-	if (known->is_valid)
+	if (known->as_of == now)
 		return known;
 	known->is_fresh = false;
 	between = views_between(view);
 	tables = tables_read(list_make1_oid(view), 0);
-	relations = lappend_oid(list_copy(between), view);
-	foreach(cell, tables)
-		relations = list_concat(relations, find_all_inheritors(((const TableRead *) lfirst(cell))->relation, NoLock, NULL));
 	MemoryContextReset(known->context);
 	old = MemoryContextSwitchTo(known->context);
 	known->between = list_copy(between);
-	known->relations = list_copy(relations);
 	known->tables = NIL;
 	known->empty = NIL;
 	foreach(cell, tables)
@@ -174,7 +135,7 @@ below(Oid view)
 		known->tables = lappend(known->tables, read);
 	}
 	MemoryContextSwitchTo(old);
-	known->is_valid = before == n_forgotten;
+	known->as_of = now;
 	return known;
 }
 
