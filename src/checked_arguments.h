@@ -12,7 +12,7 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-/* The same of an argument, which must not be NULL. */
+/* The elements of an array argument of this type, where they lie; it must have one dimension at most, and no NULLs. */
 extern const void *list_argument(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int *n);
 
 /*
