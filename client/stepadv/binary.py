@@ -1,7 +1,6 @@
 """Rows and numbers in PostgreSQL's binary format."""
 
 import struct
-import sys
 from array import array
 from collections.abc import Callable
 from itertools import chain
@@ -82,7 +81,4 @@ def packed_arrays(values: list[Any], typecode: str, oid: int) -> list[Any] | Non
 
 def numbers(typecode: str, sent: bytes) -> "array[Any]":
     """Those that the server has sent, the first byte being the largest."""
-    found = array(typecode, sent)
-    if sys.byteorder == "little":
-        found.byteswap()
-    return found
+    return array(typecode, struct.unpack(f"!{len(sent) // struct.calcsize(typecode)}{typecode}", sent))

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import psycopg
-from psycopg import sql
 
 from stepadv import __version__, database
-from stepadv.text import Failed, count, nearest, safe
+from stepadv.text import Failed, count, nearest, quoted, safe
 
 HELP = "show the state of an attachment, and what is wrong with it"
 DESCRIPTION = """For each of your attachments, shows how many groups have verdicts and differ in them, how many steps
@@ -85,7 +84,7 @@ def checked(connection: psycopg.Connection[Any], about: tuple[Any, ...]) -> Iter
         if "rollouts" in views:
             yield from of_rollouts(*rows(ROLLOUTS, "rollouts")[0])
         if "problems" in views:
-            group = sql.SQL(", ").join(map(sql.Identifier, keys)).as_string(connection)
+            group = ", ".join(map(quoted, keys))
             query = f"SELECT problem, effect, sum(n_rows)::bigint, count(DISTINCT ({group}))"
             # Problems without an effect do no harm.
             found = rows(query, "problems", " WHERE effect NOT LIKE 'nothing%' GROUP BY 1, 2 ORDER BY 3 DESC, 1")

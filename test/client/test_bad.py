@@ -65,7 +65,7 @@ LINES = (
     ('"step_no": 0, "cost": 0', "cost must be above 0, not 0"), ('"step_no": 0, "observation": "\\ud800"', "half of a surrogate pair"),
     ('"step_no": 0, "response_token_ids": [1, 2], "response_mask": [true]', "response_mask must be as long as response_token_ids"),
     ('"step_no": 0, "response_token_ids": [1.5]', "response_token_ids must be an array of whole numbers"),
-    ('"step_no": 0, "response_token_ids": [[1]]', "arrays of tokens must not hold arrays"), ('"step_no": 0, "policy_version": [7]', "policy_version must be a string, not array"),
+    ('"step_no": 0, "response_token_ids": [[1]]', "response_token_ids must be an array of whole numbers"), ('"step_no": 0, "policy_version": [7]', "policy_version must be a string, not array"),
     ('"step_no": 0, "policy_step": 1.5', "policy_step must be a whole number, not 1.5"), ('"step_no": 0, "tool": 5', "tool must be a string, not number"),
     ('"rollout_id": ["r"]', "rollout_id must be a string, not array"), ('"rollout_id": null', "rollout_id must be given"), ('"task_id": null', "task_id or group_id must be given"),
 )  # fmt: skip

@@ -123,7 +123,7 @@ class Trainers(Case):
         lines = [json.dumps({**record, "step_index": 0, "rollout_log_probs": [-1]}), '{"prompt_uid": oops}', json.dumps({**record, "step_index": 1, "response_mask": [1, 0]}),
                  json.dumps({"prompt_uid": "p", "step_index": 2}), "7"]  # fmt: skip
         said = self.refused("", "-k", self.write("bad.jsonl", "\n".join(lines)))
-        for words in ("rollout_logprobs must be as long as response_token_ids", "line 2: invalid JSON", r"line 4: rollout_id \(trajectory_uid\) must be given", "line 5: a step record must be a JSON object"):
+        for words in ("rollout_logprobs must be as long as response_token_ids", "line 2: invalid JSON", "line 4: a value is not what claw_r1 has there", "line 5: a value is not what claw_r1 has there"):
             self.assertRegex(said.err, words)
 
     def test_dumps(self):

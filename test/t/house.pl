@@ -13,7 +13,7 @@ my @wanted = (
 	[ 'lines of SQL over 120 characters', 0 ],
 	[ 'references to later parts', 0 ],
 	[ 'lines of tests and expected output', 50_000 ],
-	[ 'lines of Python in the client', 4_500, 6_670 ],
+	[ 'lines of Python in the client', 4_500, 6_400 ],
 	[ 'lines of Python over 119 characters', 0 ],
 	[ 'words of docs', 40_900 ],
 	[ 'functions in stepadv', 150 ],

@@ -11,7 +11,6 @@ from contextlib import ExitStack, suppress
 from itertools import chain, islice
 
 import psycopg
-from psycopg import sql
 
 from stepadv import database
 from stepadv.database import Connection, columns_of
@@ -24,7 +23,7 @@ from stepadv.importing.tally import Tally, warn
 from stepadv.importing.values import Json, first, words
 from stepadv.importing.verdicts import Outcomes
 from stepadv.importing.writer import Tables
-from stepadv.text import Failed, complain, count, nearest, safe, shorten
+from stepadv.text import Failed, complain, count, nearest, quoted, safe, shorten
 
 HELP = "load runs, files and directories"
 DESCRIPTION = """Loads rollouts of scaffolds, trainers and tracers into the tables of a schema, and creates the tables
@@ -57,11 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--explain", action="store_true", help="load nothing: show which format each file has, or why it has none")
     add("--preview", action="store_true", help="load nothing: show the first three steps of each file")
     add("-J", "--jobs", metavar="N", type=int, default=1, help="number of files to load in parallel (1)")
-
-
-# ----------
-# Looking
-# ----------
 
 
 def steps_of(rollout: Rollout) -> Iterator[dict[str, Json]]:
@@ -98,11 +92,6 @@ def look_over(file: File, options: argparse.Namespace) -> bool:
     return is_shown
 
 
-# ----------
-# Loading
-# ----------
-
-
 def make_tables(connection: Connection, schema: str) -> None:
     """Of several imports at once, the first makes them."""
 
@@ -128,11 +117,10 @@ def analyze(connection: Connection, schema: str, steps_added: int) -> None:
         AND (a.attlen > 0 OR a.attname IN ('tool', 'channel', 'curation')
             OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey)))"""
     for name in ("rollouts", "steps"):
-        listed = sql.SQL(", ").join(map(sql.Identifier, database.value(connection, columns, schema, name)))
-        statement = sql.SQL("ANALYZE (SKIP_LOCKED) {} ({})").format(sql.Identifier(schema, name), listed)
+        listed = ", ".join(map(quoted, database.value(connection, columns, schema, name)))
         # What was loaded is there, also if a node that has some of it is gone by now.
         with suppress(psycopg.OperationalError):
-            connection.execute(statement)
+            connection.execute(f"ANALYZE (SKIP_LOCKED) {quoted(schema, name)} ({listed})")
 
 
 class Import:

@@ -25,11 +25,6 @@ class Item(NamedTuple):
     ok: bool | None = None
 
 
-# ----------
-# Contents
-# ----------
-
-
 def join(lines: Iterable[str | None]) -> str | None:
     found = [line for line in lines if line is not None]
     return "\n".join(found) if found else None
@@ -81,11 +76,6 @@ def parse_arguments(raw: Json) -> tuple[Json, str | None, str | None]:
         return args, text, "U+0000 in arguments" if n_nul else None
     except (Unreadable, ValueError, RecursionError):
         return None, to_json(raw), "arguments that are no JSON"
-
-
-# ----------
-# The conversation
-# ----------
 
 
 class Conversation:
@@ -179,18 +169,16 @@ def in_turn(seen: Json, turns: Iterable[dict[str, Json]]) -> list[dict[str, Json
     return steps
 
 
-# ----------
 # Messages of chat interfaces: OpenAI's, Anthropic's blocks, parts of OpenTelemetry's GenAI messages
-# ----------
-
 SYSTEM = ("system", "developer")
 USER = ("user", "human", "environment", "exit")
 TOOL = ("tool", "function")
 MODEL = ("assistant", "ai", "gpt", "model")
 THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
-# Tools that the provider runs have types of their own (server_tool_use, web_search_tool_result): endings tell.
-OF_CALL = ("tool_use", "tool_call")
-OF_RESULT = ("tool_result", "tool_call_response")
+# Tools that the provider runs have types of their own (server_tool_use, web_search_tool_result): endings tell.  A part
+# of Gemini's has no type but a member of this name.
+OF_CALL = ("tool_use", "tool_call", "function_call", "functionCall")
+OF_RESULT = ("tool_result", "tool_call_response", "function_response", "functionResponse")
 
 
 def is_of_model(message: Json) -> bool:
@@ -198,8 +186,12 @@ def is_of_model(message: Json) -> bool:
 
 
 def ends(block: Json, endings: tuple[str, ...]) -> bool:
-    kind = block.get("type") if isinstance(block, dict) else None
-    return isinstance(kind, str) and kind.endswith(endings)
+    kind = fields(block).get("type")
+    return kind.endswith(endings) if isinstance(kind, str) else bool(inner_of(block, endings))
+
+
+def inner_of(block: Json, names: tuple[str, ...]) -> dict[str, Json]:
+    return fields(first(block, " ".join(names)))
 
 
 def text_of_blocks(blocks: list[Json], thoughts: bool = False) -> str | None:
@@ -217,7 +209,7 @@ def failed(record: dict[str, Json]) -> bool | None:
 
 def hear_returned_blocks(talk: Conversation, content: list[Json]) -> bool:
     found = [block for block in content if ends(block, OF_RESULT)]
-    for block in found:
+    for block in (inner_of(block, OF_RESULT) or block for block in found):
         # The result may be empty.
         told = text_of(first(block, "content response result"))
         talk.result(told or "", first(block, "tool_use_id id"), failed(block))
@@ -225,7 +217,7 @@ def hear_returned_blocks(talk: Conversation, content: list[Json]) -> bool:
 
 
 def hear_call(talk: Conversation, call: Json) -> None:
-    record = fields(call)
+    record = inner_of(call, OF_CALL) or fields(call)
     function = record.get("function")
     inner = fields(function)
     args = inner["arguments"] if "arguments" in inner else first(record, "arguments args input")
@@ -297,10 +289,6 @@ def heard_of(messages: list[Json]) -> dict[str, Json]:
     system = [m for m in objects(messages) if m.get("role") in SYSTEM]
     return {"heard": messages[last + 1 :], "system": join(text_of(first(m, "content parts")) or "" for m in system)}
 
-
-# ----------
-# The conversation as it was, beside its steps
-# ----------
 
 # A content that is exactly what a step saw or did is left to the step: {"observation": turn} or {"action": turn} is
 # its mark, which no content of the chat interface looks like.  Shorter contents stay.

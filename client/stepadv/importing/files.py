@@ -9,7 +9,6 @@ import re
 import shutil
 import sys
 import tempfile
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -42,11 +41,6 @@ class File:
     @property
     def name(self) -> str:
         return "standard input" if self.source == "stdin" else self.path
-
-
-# ----------
-# Which files
-# ----------
 
 
 def plain_name(path: str) -> str:
@@ -116,11 +110,6 @@ def sources_of(paths: list[str]) -> dict[str, str]:
     return found
 
 
-# ----------
-# What is in them
-# ----------
-
-
 @contextlib.contextmanager
 def spooled_stdin() -> Iterator[str]:
     """A file of it: it is read more than once."""
@@ -142,8 +131,6 @@ def reading() -> Iterator[None]:
         raise CannotRead("it cannot be unpacked: unexpected end of file") from None
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
         raise CannotRead(f"it cannot be unpacked: {error}") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise CannotRead(f"it is not a zip file that can be read: {error}") from None
     except OSError as error:
         raise CannotRead(f"{error.strerror or error}") from None
 
@@ -226,15 +213,21 @@ def documents_of(path: str) -> Iterator[Document]:
 
 def samples_of(path: str) -> Iterator[Document]:
     """Of Inspect's .eval, a zip, each sample beside the log's header."""
-    with reading(), zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        if "header.json" not in names:
-            raise CannotRead("there is no header.json in it")
-        header = parsed(0, archive.read("header.json")).value
-        if isinstance(header, Unreadable):
-            raise CannotRead(f"header.json: {header}")
-        for n, name in enumerate((name for name in names if re.fullmatch(r"samples/.*\.json", name)), 1):
-            with archive.open(name) as entry:
-                sample = parsed(n, entry.read(MAX_BYTES + 1))
-            is_wrong = isinstance(sample.value, Unreadable)
-            yield sample if is_wrong else sample._replace(value={"header": header, "sample": sample.value})
+    # Other files do not wait until it is loaded.
+    import zipfile
+
+    try:
+        with reading(), zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if "header.json" not in names:
+                raise CannotRead("there is no header.json in it")
+            header = parsed(0, archive.read("header.json")).value
+            if isinstance(header, Unreadable):
+                raise CannotRead(f"header.json: {header}")
+            for n, name in enumerate((name for name in names if re.fullmatch(r"samples/.*\.json", name)), 1):
+                with archive.open(name) as entry:
+                    sample = parsed(n, entry.read(MAX_BYTES + 1))
+                is_wrong = isinstance(sample.value, Unreadable)
+                yield sample if is_wrong else sample._replace(value={"header": header, "sample": sample.value})
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise CannotRead(f"it is not a zip file that can be read: {error}") from None

@@ -29,10 +29,6 @@ class Bad(Exception):
 # What a reader raises if a value is of another type than its format has there.
 OTHER_TYPES = (TypeError, AttributeError, KeyError, IndexError, ValueError)
 
-# ----------
-# Names
-# ----------
-
 ENDINGS = (".gz", ".traj", ".json", ".jsonl", ".ndjson", ".txt", ".log")
 NUMBERED = re.compile(r"(?:run|try|trial|attempt|seed|rollout)[-_ ]?([0-9]+)", re.IGNORECASE)
 
@@ -85,13 +81,9 @@ class Where(NamedTuple):
         return f"{task} / {which}" if which else task
 
 
-# ----------
-# What a document has
-# ----------
-
 # Marks of a document, which also say what it lacks: "info.model" (it is there), "steps[]" (a list), "steps[].id" (of
-# some element, or there is none), "version=ATIF-v" (a text that begins so), "!x" (it is not there), "a | b" (either),
-# "[].role" (of a list itself); or words and a test.
+# some element, or there is none), "version=ATIF-v" (a text that begins so), "input=" (a text), "!x" (it is not there),
+# "a | b" (either), "[].role" (of some element of a list itself, which is not empty); or words and a test.
 Mark = str | tuple[str, Callable[[Json], object]]
 
 
@@ -112,15 +104,15 @@ def element(document: Json) -> Json:
 def _sees(mark: str, document: Json) -> bool:
     if mark.startswith("!"):
         return not _sees(mark[1:], document)
-    path, _, text = mark.partition("=")
+    path, is_text, text = mark.partition("=")
     *lists, last = path.split("[]")
-    if not lists:
-        value = at(document, path)
-        return isinstance(value, str) and value.startswith(text) if text else value is not None
-    found = at(document, lists[0]) if lists[0] else document
+    found = [at(document, path)] if not lists else at(document, lists[0]) if lists[0] else document
     if not isinstance(found, list):
         return False
-    return not last or not found or any(at(e, last[1:]) is not None for e in found)
+    if lists and (not last or not found):
+        return bool(lists[0])
+    values = [at(e, last[1:]) for e in found] if lists else found
+    return any(isinstance(v, str) and v.startswith(text) if is_text else v is not None for v in values)
 
 
 def sees(mark: Mark, document: Json) -> bool:
@@ -138,9 +130,10 @@ def spoken(mark: Mark) -> str:
         return mark[0]
     said = []
     for one in mark.split(" | "):
-        path, _, text = one.lstrip("!").partition("=")
+        path, is_text, text = one.lstrip("!").partition("=")
         path = f"a list {path[:-2]}" if path.endswith("[]") else path.replace("[]", "[*]")
-        said.append(f"no {path}" if one[0] == "!" else f'{path} "{text}…"' if text else path)
+        path = f'{path} "{text}…"' if text else f"a text {path}" if is_text else path
+        said.append(f"no {path}" if one[0] == "!" else path)
     return " or ".join(said)
 
 
@@ -154,10 +147,6 @@ def fits(format: Format, document: Json) -> bool:
     return any(all(sees(mark, document) for mark in variant) for variant in format.has)
 
 
-# ----------
-# Tables: what of a rollout is where in a document
-# ----------
-
 # Names of a rollout's members ("meta.x": of its metadata), and paths: the first that leads somewhere counts.  "^"
 # begins a path from the whole document; "path~words" is true if the value has such words, and else nothing.
 Table = dict[str, str]
@@ -165,9 +154,9 @@ TRIALS = "trial trial_id _ng_rollout_index rollout_index sample_index attempt"
 # Arrays of tokens, and what trainers call them.
 TOKENS = {
     "prompt_token_ids": "prompt_token_ids prompt_ids",
-    "response_token_ids": "response_token_ids response_ids completion_ids",
+    "response_token_ids": "response_token_ids response_ids completion_ids completion_token_ids",
     "response_mask": "response_mask completion_mask",
-    "rollout_logprobs": "rollout_logprobs rollout_log_probs completion_logprobs",
+    "rollout_logprobs": "rollout_logprobs rollout_log_probs completion_logprobs logprobs",
 }
 # Members that every record may have by these names, and what they must be like.
 COMMON: dict[str, Callable[[Json], bool]] = {

@@ -1,13 +1,12 @@
 """One file into the tables, in one transaction: all of it, or nothing; and many files at once."""
 
 import os
-import pickle
 import signal
+import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 import psycopg
 
@@ -26,58 +25,46 @@ AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 Amend = Callable[[Rollout, File, Tally], Rollout]
 
 
-# ----------
-# From a file to rollouts
-# ----------
-
-
-@contextmanager
-def on_disk() -> Iterator[Any]:
-    """Most files need no disk, and the program begins faster without what writes there."""
-    import sqlite3
-
-    try:
-        yield sqlite3
-    except sqlite3.Error as error:
-        raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error}") from None
-
-
 class Parts:
     """Parts of rollouts, by the keys of these, until the rest of a file is read; on disk, if they are many."""
 
     def __init__(self) -> None:
         self.begins: dict[Hashable, int] = {}  # the first document of a key
         self.held: dict[Hashable, list[Json]] = {}
-        self.disk: Any = None
+        self.file: IO[bytes] | None = None
+        self.places: dict[Hashable, list[int]] = {}  # of parts in the file, by their keys
 
     def add(self, key: Hashable, n: int, part: Json) -> None:
         self.begins.setdefault(key, n)
         self.held.setdefault(key, []).append(part)
 
     def spill(self) -> None:
-        numbers = {key: number for number, key in enumerate(self.begins)}
-        rows = ((numbers[key], pickle.dumps(part, 5)) for key, parts in self.held.items() for part in parts)
-        with on_disk() as sqlite3:
-            if self.disk is None:
-                self.disk = sqlite3.connect("")
-                self.disk.executescript("PRAGMA journal_mode = OFF; CREATE TABLE part (key INTEGER, data BLOB)")
-            self.disk.executemany("INSERT INTO part VALUES (?, ?)", rows)
+        # Most files need none of this, and the program begins faster without it.
+        import pickle
+
+        try:
+            self.file = self.file or tempfile.TemporaryFile(prefix="stepadv.")  # noqa: SIM115
+            for key, parts in self.held.items():
+                self.places.setdefault(key, []).append(self.file.tell())
+                pickle.dump(parts, self.file, 5)
+            self.file.flush()
+        except OSError as error:
+            raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error.strerror}") from None
         self.held = {}
+
+    def of(self, key: Hashable) -> Iterator[Json]:
+        if self.file is not None:
+            import pickle
+
+            for place in self.places.get(key, ()):
+                self.file.seek(place)
+                yield from pickle.load(self.file)
+        yield from self.held.pop(key, ())
 
     def take(self, but: Hashable = None) -> Iterator[tuple[int, list[Json]]]:
         """Those of all keys but one, each with its first document."""
-        if self.disk is not None:
-            self.spill()
-            with on_disk():
-                self.disk.execute("CREATE INDEX by_key ON part (key)")
-        for number, key in enumerate([key for key in self.begins if key != but]):
-            if self.disk is None:
-                found = self.held.pop(key)
-            else:
-                with on_disk():
-                    rows = self.disk.execute("SELECT data FROM part WHERE key = ? ORDER BY rowid", (number,))
-                    found = [pickle.loads(data) for (data,) in rows]
-            yield self.begins.pop(key), found
+        for key in [key for key in self.begins if key != but]:
+            yield self.begins.pop(key), list(self.of(key))
 
 
 class Reader:
@@ -164,11 +151,6 @@ class Reader:
                 yield rollout, n
 
 
-# ----------
-# From a file to the tables
-# ----------
-
-
 @dataclass
 class Result:
     tally: Tally = field(default_factory=Tally)
@@ -234,10 +216,6 @@ class Loader:
         if not options.keep_going and n_usable and tally.n_problems > tally.counts["contradictions"]:
             yield f"-k loads the other {n_usable}"
 
-
-# ----------
-# Many files at once
-# ----------
 
 # Of a process that loads.
 make_loader: Callable[[], Loader] | None = None

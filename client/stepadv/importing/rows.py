@@ -15,10 +15,6 @@ MOST = 1e300
 # For COPY's text format.
 ESCAPES = (("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
 
-# ----------
-# A value that is not null as text
-# ----------
-
 
 def wrong(name: str, wanted: str, value: Json) -> Bad:
     return Bad(f"{name} must be {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}, not {type_of(value)}")
@@ -104,8 +100,6 @@ def array(noun: str, types: set[type], is_right: Callable[[Any], bool], spell: C
     def encode(value: Json, name: str) -> str:
         if not isinstance(value, list):
             raise wrong(name, "array", value)
-        if any(isinstance(v, list) for v in value):
-            raise Bad("arrays of tokens must not hold arrays")
         if not set(map(type, value)) <= types or not all(map(is_right, value)):
             raise Bad(f"{name} must be an array of {noun}")
         return f"{{{','.join(map(spell, value))}}}" if value else NULL
@@ -121,10 +115,6 @@ def is_id(v: float) -> bool:
 ids = array("whole numbers", {int, float}, is_id, lambda v: repr(int(v)))
 mask = array("booleans", {bool}, lambda v: True, letter)
 logprobs = array("numbers", {int, float}, lambda v: bool(abs(v) < 3e38), lambda v: repr(v) if abs(v) > 1e-37 else "0")
-
-# ----------
-# The columns of the tables, and how a value is encoded for them
-# ----------
 
 Encode = Callable[[Json, str], str]
 OF_GROUP: dict[str, Encode] = {"task_id": text, "run_id": text, "policy_version": text, "policy_step": long}

@@ -51,9 +51,7 @@ def head_of(path: str) -> bytes:
         return b""
 
 
-# ----------
-# What is beside tries: each function reads a file into members of all rollouts below a folder, or into verdicts
-# ----------
+# What is beside tries: each function reads a file into members of all rollouts below a folder, or into verdicts.
 
 
 def trial(path: str) -> Rollout | None:
@@ -76,7 +74,7 @@ def trial(path: str) -> Rollout | None:
 def reward(path: str) -> Rollout | None:
     """What the verifier wrote: a number, or numbers by their names."""
     document = content_of(path)
-    return given({"outcome": harbor.reward_of(document if isinstance(document, dict) else {"reward": document})})
+    return verdicts.verdict_of_rewards(document if isinstance(document, dict) else {"reward": document})
 
 
 def simulations(path: str) -> Rollout | None:

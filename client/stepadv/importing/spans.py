@@ -19,9 +19,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, calls_of, hear_messages
+from stepadv.importing.conversation import CALL, RESULT, SAY, Conversation, Item, calls_of, hear_messages, result_of
 from stepadv.importing.format import Rollout, Where
-from stepadv.importing.values import Json, at, digest, fields, first, given, objects, unquoted, words
+from stepadv.importing.values import Json, at, digest, first, given, objects, unquoted, words
 from stepadv.importing.verdicts import score_of, verdict_of_scores
 
 Span = dict[str, Any]
@@ -33,11 +33,6 @@ NO_STEP = "spans that are no step"
 def begin_of(span: Span) -> tuple[bool, str]:
     """In the order of time; a span without a time comes last."""
     return (span.get("started_at") is None, span.get("started_at") or "")
-
-
-# ----------
-# The input or the output of a model, in any form
-# ----------
 
 
 def noted(value: Json, role: str) -> list[Json]:
@@ -63,33 +58,13 @@ def noted(value: Json, role: str) -> list[Json]:
 
 
 def plain_message(message: dict[str, Json]) -> dict[str, Json]:
-    """Gemini's parts, and calls that are the text of a message, in the usual form."""
-    parts = message.get("parts")
-    if isinstance(parts, list) and any(map(plain_part, parts)):
-        return {**message, "parts": [plain_part(part) or part for part in parts]}
+    """Calls that are the text of a message, in the usual form."""
     content = message.get("content")
     if isinstance(content, str) and content.lstrip().startswith('[{"function"') and not calls_of(message):
         calls = unquoted(content)
         if isinstance(calls, list) and all(at(c, "function.name") for c in calls):
             return {**message, "role": "assistant", "content": None, "tool_calls": calls}
     return message
-
-
-def plain_part(part: Json) -> Json:
-    if call := fields(first(part, "function_call functionCall")):
-        return {**about_part(call), "type": "tool_call", "arguments": first(call, "args") or {}}
-    if answer := fields(first(part, "function_response functionResponse")):
-        return {**about_part(answer), "type": "tool_call_response", "response": first(answer, "response") or {}}
-    return None
-
-
-def about_part(part: dict[str, Json]) -> dict[str, Json]:
-    return {"id": part.get("id"), "name": part.get("name")}
-
-
-# ----------
-# Spans as a conversation
-# ----------
 
 
 @dataclass
@@ -191,20 +166,11 @@ def call_of(span: Span, turns: list[Turn], taken: set[int]) -> tuple[Turn, Item]
 
 def match_answers(turn: Turn, before: Turn) -> tuple[dict[str | None, Item], list[Item]]:
     """Results that the model heard of its calls, by the calls' ids, and those that are of none of them."""
-    answers: dict[str | None, Item] = {}
-    others = []
     results = [i for i in turn.heard if i.kind == RESULT]
+    found = ((call.id, result_of(results, call, position)) for position, call in enumerate(before.calls))
+    answers = {id_: result for id_, result in found if result is not None}
     known = {words(at(span, "call.text")) for span, _ in before.tools}
-    # Without an id their order tells, if there are as many.
-    is_ordered = len(results) == len(before.calls)
-    for position, result in enumerate(results):
-        in_order = before.calls[position] if is_ordered and result.id is None else None
-        call = next((c for c in before.calls if c.id == result.id), in_order)
-        if call is not None:
-            answers.setdefault(call.id, result)
-        elif result.text not in known:
-            others.append(result)
-    return answers, others
+    return answers, [r for r in results if r not in answers.values() and r.text not in known]
 
 
 def add_results(talk: Conversation, turn: Turn, answers: dict[str | None, Item]) -> None:
@@ -226,7 +192,7 @@ def hear_turns(talk: Conversation, turns: list[Turn]) -> None:
     for turn, before, after in zip(turns, [Turn(), *turns], [*turns[1:], Turn()], strict=False):
         _, others = match_answers(turn, before)
         for item in turn.heard:
-            if item.kind == SEE or item in others:
+            if item.kind != RESULT or item in others:
                 talk.see(item.text)
         if turn.span:
             talk.think(None, new=True)
@@ -259,11 +225,6 @@ def add_notes(steps: list[dict[str, Json]], turns: list[Turn]) -> dict[str, int]
         for last in own[-1:] if any(r is not None for r in rewards) else ():
             last["reward"] = sum(r for r in rewards if r is not None)
     return sums
-
-
-# ----------
-# The rollout of a trace
-# ----------
 
 
 def says(spans: list[Span], key: str) -> Json:

@@ -20,11 +20,6 @@ class Unreadable(Exception):
     """A document that cannot be read, in words."""
 
 
-# ----------
-# Texts of JSON
-# ----------
-
-
 def _constant(name: str) -> Any:
     raise Unreadable(f"{name} is no number of JSON")
 
@@ -102,10 +97,6 @@ def short_id(text: str) -> str:
     return hashlib.md5(text.encode(errors="replace"), usedforsecurity=False).hexdigest()[:10]
 
 
-# ----------
-# Access to a document
-# ----------
-
 TYPES = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
 
 
@@ -174,10 +165,6 @@ def path_of(*parts: Json) -> str | None:
     """Those that are there, with slashes between them."""
     return "/".join(words(part) or "" for part in parts if part is not None) or None
 
-
-# ----------
-# Times, however they are written
-# ----------
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NUMBER = re.compile(r"[0-9]{1,25}(\.[0-9]{1,20})?")

@@ -61,6 +61,10 @@ def verdict_of_scores(scores: list[Json]) -> Rollout:
     return given({"outcome": outcome, "success": None if success is None else success == 1})
 
 
+def verdict_of_rewards(rewards: Json) -> Rollout:
+    return verdict_of_scores([{"name": name, "value": value} for name, value in fields(rewards).items()])
+
+
 LOST = "unresolved empty_patch no_generation applied generated".split()
 
 

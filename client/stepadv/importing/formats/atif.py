@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, firsts_of_turns, hear_message, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of
-from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, without, words
+from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of, tokens_of
+from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, words
 
 MARK = b"ATIF-v"  # at the beginning of a file
 # How parts are called: s-cont-1, trajectory.summarization-1-summary.json.
@@ -48,15 +48,11 @@ def hear(steps: list[dict[str, Json]]) -> Conversation:
 def metrics_of(step: dict[str, Json]) -> dict[str, Json]:
     """The tokens of a turn, if they are noted, and the numbers beside them as metadata."""
     metrics = fields(step.get("metrics"))
-    prompt, ids, logprobs = (metrics.get(key) for key in ("prompt_token_ids", "completion_token_ids", "logprobs"))
-    found = {"prompt_token_ids": prompt} if isinstance(prompt, list) else {}
-    used = ["prompt_token_ids", "completion_token_ids"]
-    if isinstance(ids, list):
-        found["response_token_ids"] = ids
-        if isinstance(logprobs, list) and len(logprobs) == len(ids):
-            found["rollout_logprobs"] = logprobs
-            used.append("logprobs")
-    others = given(without(metrics, used))
+    found = tokens_of(metrics)
+    n_tokens, n_logprobs = (len(found.get(key, ())) for key in ("response_token_ids", "rollout_logprobs"))
+    if n_tokens != n_logprobs:
+        found.pop("rollout_logprobs", None)
+    others = {key: v for key, v in given(metrics).items() if all(v is not array for array in found.values())}
     return found | ({"meta": {"metrics": others}} if others else {})
 
 
@@ -91,11 +87,6 @@ def read_one(document: Json, where: Where) -> Rollout:
     rollout = rollout_of(where, document | {"steps": told}, TABLE, members, hear(told), meta=meta)
     add_metrics(rollout, told)
     return rollout
-
-
-# ----------
-# Several documents that are one try
-# ----------
 
 
 def sub_agents(document: Json) -> list[Json]:

@@ -5,7 +5,7 @@ There is no verdict."""
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import hear_messages, text_of
-from stepadv.importing.format import Format, Rollout, Where, element, lasting, rollout_of
+from stepadv.importing.format import Format, Rollout, Where, lasting, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, is_number, words
 
 # What a log has beside messages, and what is printed.
@@ -70,15 +70,10 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     yield rollout_of(where, own[0], TABLE, members, talk, meta=more)
 
 
-def has_message(document: Json) -> bool:
-    record = element(document)
-    return at(record, "message.role") is not None or record.get("type") in OTHERS
-
-
 OF_TYPE = " | ".join(f"type={kind}" for kind in OTHERS)
 FORMAT = Format(
     (
-        ("sessionId", "uuid", "type", ("a message with a role", has_message)),
+        ("sessionId", "uuid", f"message.role | {OF_TYPE}"),
         ("session_id", "message.role | subtype", " | ".join(f"type={kind}" for kind in PRINTED)),
         ("leafUuid | messageId | sessionId", OF_TYPE),
     ),

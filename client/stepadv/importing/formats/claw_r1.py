@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stepadv.importing.format import Bad, Format, Rollout, Where, pick, tokens_of
-from stepadv.importing.values import Json, fields, first, given, is_name, is_number, type_of, without, words
+from stepadv.importing.values import Json, fields, first, given, is_number, without, words
 
 # What has a column, and what only counts the rest.
 USED = (
@@ -17,11 +17,6 @@ CHANNELS = {"val": "validation", "validation": "validation", "train": "train"}
 
 def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
     """A record, with what tells its rollout."""
-    if not isinstance(document, dict):
-        raise Bad(f"a step record must be a JSON object, not {type_of(document)}")
-    for name, key in (("rollout_id", "trajectory_uid"), ("task_id", "prompt_uid")):
-        if not is_name(document.get(key)):
-            raise Bad(f"{name} ({key}) must be given")
     yield f"{words(document['prompt_uid'])}\0{words(document['trajectory_uid'])}", document
 
 

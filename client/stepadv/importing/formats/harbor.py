@@ -4,7 +4,8 @@ trial without a trajectory that can be read is a rollout without steps: its grou
 from collections.abc import Iterator
 
 from stepadv.importing.format import Format, Rollout, Where, pick, rollout_of
-from stepadv.importing.values import Json, at, fields, first, given, is_number, words
+from stepadv.importing.values import Json, at, fields, first, given, words
+from stepadv.importing.verdicts import verdict_of_rewards
 
 TABLE = {
     "model": "config.agent.model_name agent.model_name agent_info.model_info.name",
@@ -15,14 +16,6 @@ TABLE = {
     "meta.agent": "agent_info",
     "meta.agent_result": "agent_result",
 }
-
-
-def reward_of(rewards: Json) -> float | None:
-    """Of several rewards the one with this name, or the only one."""
-    found = {k: v for k, v in fields(rewards).items() if is_number(v) or isinstance(v, bool)}
-    value = first(found, "reward score outcome resolved success")
-    value = next(iter(found.values())) if value is None and len(found) == 1 else value
-    return None if value is None else float(value)
 
 
 def about_trial(document: Json) -> Rollout:
@@ -40,8 +33,8 @@ def about_trial(document: Json) -> Rollout:
     members = {
         "group_id": task or None,
         "rollout_id": f"{task} / {which}" if which else task or None,
-        "outcome": reward_of(at(document, "verifier_result.rewards")),
         "success": resolved if isinstance(resolved, bool) else None,
+        **verdict_of_rewards(at(document, "verifier_result.rewards")),
         "truncated": all(word in str(problem).lower() for word in ("timeout", "agent")) or None,
         "policy": " ".join(part for part in (agent, model) if part) or None,
     }

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import heard_of
-from stepadv.importing.format import Format, Rollout, Where, element
+from stepadv.importing.format import Format, Rollout, Where
 from stepadv.importing.formats.otel import attributes_of
 from stepadv.importing.spans import KINDS, Span, named, noted, rollout_of_trace
 from stepadv.importing.values import Json, at, first, given, objects, time_of, unquoted, words
@@ -87,11 +87,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         yield rollout_of_trace([root_of(trace), *observed], where)
 
 
-def has_observations(document: Json) -> bool:
-    record = element(document)
-    observed = record.get("observations")
-    is_list = isinstance(observed, list) and (not observed or observed[0].get("startTime") is not None)
-    return is_list and ("id" in record or at(record, "trace.id") is not None)
-
-
-FORMAT = Format(((("id (or trace.id) and observations[].startTime", has_observations),),), read)
+FORMAT = Format((("id | trace.id", "observations[].startTime"),), read)

@@ -30,17 +30,13 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         yield read_record(fields(record), where)
 
 
-def is_conversation(document: Json) -> bool:
-    return isinstance(document, list) and len(document) > 0 and all("role" in message for message in document)
-
-
 # What other formats with messages have beside them.
 OTHERS = "!trajectory_format !trajectory !response !sessionId !info.mini_version".split()
 FORMAT = Format(
     (
         ("messages[]", *OTHERS, "!termination_reason | !task_id | !start_time"),
         ("traj[]",),
-        (("a list of messages, each with a role", is_conversation), "!kind"),
+        ("[].role", "!kind"),
     ),
     read,
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, text_of
 from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of
-from stepadv.importing.values import Json, at, digest, fields, first, is_number, listed, objects, without, words
+from stepadv.importing.values import Json, at, digest, fields, first, is_number, objects, without, words
 
 OF_PROGRAM = ("recall", "change_agent_state", "initialize", "null", "agent_state_changed")
 HIDDEN = ("thought", "hidden", "confirmation_state", "security_risk")
@@ -28,7 +28,7 @@ TABLE = {
 
 def events_of(found: Json) -> list[dict[str, Json]]:
     """In version 0 some lists have pairs of action and observation."""
-    return [e for event in listed(found) for e in objects(event if isinstance(event, list) else [event])]
+    return [e for event in found for e in objects(event if isinstance(event, list) else [event])]
 
 
 def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
@@ -124,11 +124,7 @@ def asked(events: list[dict[str, Json]]) -> Json:
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     record = fields(document)
-    found = document if isinstance(document, list) else record.get("history")
-    if not isinstance(found, list):
-        yield {"problem": "there is no list of events"}
-        return
-    events = with_sources(events_of(found))
+    events = with_sources(events_of(document if isinstance(document, list) else document["history"]))
     instance, issue = words(record.get("instance_id")), fields(record.get("issue"))
     if instance is None and issue.get("number") is not None:
         instance = f"{words(issue.get('owner'))}/{words(issue.get('repo'))}#{words(issue['number'])}"
@@ -144,25 +140,13 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield rollout_of(where, record, TABLE, about(record) | pick(TIMES, events) | names, Events(events).talk)
 
 
-def has_events(document: Json) -> bool:
-    return any("source" in e and "id" in e and ("args" in e or "cause" in e) for e in objects(document))
-
-
-def has_kind(events: Json) -> bool:
-    return any(e.get("kind") in ("ActionEvent", "ObservationEvent") for e in objects(events))
-
-
-def acts(document: Json, *keys: str) -> bool:
-    return any(all(key in e for key in keys) for e in events_of(document.get("history")))
-
-
 FORMAT = Format(
     (
-        (("a list of events with id, source, and args or cause", has_events),),
-        (("a list of ActionEvent and ObservationEvent", has_kind),),
-        (("history[] of source and action", lambda d: acts(d, "source", "action")),),
-        (("history[] of ActionEvent and ObservationEvent", lambda d: has_kind(d.get("history"))),),
-        ("issue.number", ("history[].action", lambda d: acts(d, "action"))),
+        ("[].id", "[].source", "[].args | [].cause"),
+        ("[].kind=ActionEvent | [].kind=ObservationEvent",),
+        ("history[].source | history[].0.source", "history[].action | history[].0.action"),
+        ("history[].kind=ActionEvent | history[].kind=ObservationEvent",),
+        ("issue.number", "history[].action"),
     ),
     read,
 )

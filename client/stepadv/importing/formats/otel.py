@@ -68,11 +68,6 @@ def attributes_of(attributes: Json) -> dict[str, Json]:
     return found
 
 
-# ----------
-# Messages
-# ----------
-
-
 def by_number(found: dict[str, Json], pattern: re.Pattern[str]) -> list[dict[str, Json]]:
     """Values whose names match, by their number and the rest of the name."""
     parts: dict[int, dict[str, Json]] = defaultdict(dict)
@@ -109,11 +104,6 @@ def messages_of(records: list[dict[str, Json]], names: tuple[str, ...]) -> list[
     return numbered(records[0], inference) or numbered(records[0], old) or noted(records[0].get(value), role)
 
 
-# ----------
-# Spans
-# ----------
-
-
 def kind_of(a: dict[str, Json], span_kind: Json) -> str:
     own = a.get("openinference.span.kind", span_kind)
     kind = KINDS.get(str(own).upper())
@@ -139,12 +129,6 @@ def scores_of(a: dict[str, Json], events: list[dict[str, Json]]) -> list[Json]:
 
 def id_of(value: Json) -> str | None:
     return (words(value) or "").removeprefix("0x") or None
-
-
-def first_of(raw: dict[str, Json], paths: str) -> Json:
-    """Of keys that may have dots in them."""
-    values = (raw[path] if raw.get(path) is not None else at(raw, path) for path in paths.split())
-    return next((value for value in values if value is not None), None)
 
 
 def span_of(raw: dict[str, Json], resource: dict[str, Json]) -> Span:
@@ -182,7 +166,8 @@ def span_of(raw: dict[str, Json], resource: dict[str, Json]) -> Span:
         span |= named(a, "model", "input_tokens", "output_tokens") | heard_of(messages_of([a, *events], TOLD))
         return span | {"said": messages_of([a, *events], SAID)} | ({} if told is None else {"system": told})
     is_tool = kind == "tool"
-    args, text = first_of(a, ARGS if is_tool else "input.value"), first_of(a, RESULT if is_tool else "output.value")
+    named_so = (ARGS, RESULT) if is_tool else ("input.value", "output.value")
+    args, text = (next((a[n] for n in names.split() if a.get(n) is not None), None) for names in named_so)
     id = named(a, "call_id").get("call_id") if is_tool else None
     return span | {"call": {"id": id, "args": args, "text": words(text)}}
 
@@ -215,13 +200,12 @@ def join(spans: list[Span], where: Where) -> Iterator[Rollout]:
     yield rollout_of_trace(spans, where)
 
 
-def has_context(document: Json) -> bool:
-    found = document[:1] if isinstance(document, list) else listed(at(document, "data")) or [document]
-    return any(at(s, "context.trace_id") and at(s, "context.span_id") for s in objects(found))
-
-
 FORMAT = Format(
-    (("resourceSpans[] | resource_spans[]",), (("context.trace_id and context.span_id", has_context),)),
+    (
+        ("resourceSpans[] | resource_spans[]",),
+        ("context.trace_id", "context.span_id"),
+        ("data[].context.trace_id", "data[].context.span_id"),
+    ),
     split=split,
     join=join,
 )

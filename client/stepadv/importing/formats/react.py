@@ -118,9 +118,6 @@ def read_try(one: Try, where: Where) -> Rollout:
 
 def read(document: str, where: Where) -> Iterator[Rollout]:
     tries = tries_of(document)
-    if not tries:
-        yield {"problem": "no line begins with Question: or follows a line of 17 hyphens"}
-        return
     # Reflexion's logs list every agent after each trial: those that had solved their task are copies, and some are in
     # two sections.
     solved: dict[str, int] = {}

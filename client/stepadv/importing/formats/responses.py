@@ -8,12 +8,11 @@ from stepadv.importing.format import TRIALS, Format, Rollout, Where, about, pick
 from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, path_of, words
 
 RUN_ITEMS = "new_items generated_items"
-OWN = ("call", "hosted", "say", "think")
-KINDS = {"function_call": "call", "custom_tool_call": "call", "reasoning": "think"}
+OWN = ("call", "say", "think")
 ROLES = {"assistant": "say", "system": "system", "developer": "system"}
 # Tools that the provider or the scaffold runs have items of their own (mcp_call, local_shell_call, …): what was called
 # with what, and what came back if the item says it.
-HOSTED = {"id": "call_id id", "args": "arguments input action operation", "text": "output error outputs results"}
+OF_CALL = {"id": "call_id id", "args": "arguments input action operation", "text": "output error outputs results"}
 
 
 def parts_of(document: dict[str, Json]) -> tuple[Json, list[Json]]:
@@ -27,9 +26,9 @@ def parts_of(document: dict[str, Json]) -> tuple[Json, list[Json]]:
     return response, [{"role": "user", "content": told}] if isinstance(told, str) else listed(told)
 
 
-def hosted_call(item: dict[str, Json]) -> dict[str, Json]:
+def call_of(item: dict[str, Json]) -> dict[str, Json]:
     more = given({"queries": item.get("queries"), "code": item.get("code")})
-    found = ({"args": more} if more else {}) | pick(HOSTED, item)
+    found = ({"args": more} if more else {}) | pick(OF_CALL, item)
     return found | {"tool": item.get("name") or item["type"].removesuffix("_call")}
 
 
@@ -39,16 +38,14 @@ def kind_of(item: Json) -> str:
         return ROLES.get(words(at(item, "role")) or "", "see")
     if kind.endswith("_call_output"):
         return "result"
-    is_hosted = kind not in KINDS and kind.endswith("_call") and hosted_call(item).keys() & {"args", "text"}
-    return "hosted" if is_hosted else KINDS.get(kind, "other")
+    if kind.endswith("_call") and (item.get("name") is not None or call_of(item).keys() & {"args", "text"}):
+        return "call"
+    return "think" if kind == "reasoning" else "other"
 
 
 def hear_item(talk: Conversation, item: dict[str, Json], kind: str) -> None:
     if kind == "call":
-        args = item["arguments"] if "arguments" in item else item.get("input")
-        talk.call(item.get("name"), args, item.get("call_id"))
-    elif kind == "hosted":
-        call = hosted_call(item)
+        call = call_of(item)
         talk.call(call["tool"], call.get("args"), call.get("id"))
         if "text" in call:
             failed = item.get("error") is not None or item.get("status") == "failed"
@@ -88,10 +85,7 @@ TABLE = {"truncated": "^status~^incomplete$", "meta.response_id": "^id", "meta.u
 
 def read(document: dict[str, Json], where: Where) -> Iterator[Rollout]:
     response, told = parts_of(document)
-    output = at(response, "output")
-    if not isinstance(output, list):
-        yield {"problem": "there is no list output of a response"}
-        return
+    output = response["output"]
     params = fields(document.get("responses_create_params")) or document
     is_run = first(document, RUN_ITEMS) is not None
     environment = at(document, "agent_ref.name") or (None if is_run else where.base)
@@ -118,15 +112,11 @@ def read(document: dict[str, Json], where: Where) -> Iterator[Rollout]:
     yield found
 
 
-def has_run_items(document: Json) -> bool:
-    return any("raw_item" in item for item in objects(first(document, RUN_ITEMS)))
-
-
 FORMAT = Format(
     (
-        ("output[]", "output[].type"),
+        ("output[].type",),
         ("response.output[]",),
-        (("new_items[].raw_item or generated_items[].raw_item", has_run_items),),
+        ("new_items.0.raw_item | generated_items.0.raw_item",),
     ),
     read,
 )

@@ -63,10 +63,7 @@ def hear(asked: str, output: str) -> Conversation:
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
-    asked, output = document.get("input"), document.get("output")
-    if not isinstance(asked, str) or not isinstance(output, str):
-        yield {"problem": "input and output must be given"}
-        return
+    asked, output = document["input"], document["output"]
     score, step, task = first(document, "score reward"), document.get("step"), digest(asked)
     members = {
         **about(document, "score reward outcome"),
@@ -88,10 +85,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield found
 
 
-def has_texts(document: Json) -> bool:
-    return all(isinstance(document.get(key), str) for key in ("input", "output"))
-
-
-FORMAT = Format(
-    ((("input and output, both texts", has_texts), "score | reward", "step | request_id | gts", "!steps"),), read
-)
+FORMAT = Format((("input=", "output=", "score | reward", "step | request_id | gts", "!steps"),), read)
