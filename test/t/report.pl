@@ -78,7 +78,12 @@ $node->safe_psql('postgres', q(
 	SELECT count(*) FROM stepadv.attach('corridor', '{task,policy_version}', 'rollout_id', 'step_no', 'state', 'action', 'reward', views => '{compare,groups,rollouts,values,batch_td}')));
 ($ok, $err) = report('-o', "$dir/corridor", '--schema', 'public', '--prefix', 'corridor', '--groups', '1');
 ok($ok, 'another attachment') or diag($err);
-ok(grep({ -f && slurp_file($_) =~ /In 1 of 2 tasks with 16 groups or more the state hides something/ } glob("$dir/corridor/* $dir/corridor/*/*")), 'where states hide something, it says so');
+my $said = join '', map { slurp_file($_) } grep { -f } glob("$dir/corridor/* $dir/corridor/*/*");
+like($said, qr/In 1 of 2 tasks with 16 groups or more the state hides something/, 'where states hide something, it says so');
+my $hidden = $node->safe_psql('postgres', q(
+	SELECT format('tries end %s better than their state says (z %s, %s tries)', round(c.difference::numeric, 2), round(c.z::numeric, 1), c.n_rollouts)
+	FROM (SELECT array_agg(rollouts) AS groups FROM corridor_values WHERE task = 'unseen') x, stepadv.state_check(x.groups) c WHERE c.action = stepadv.signature_hash('take') AND c.z > 5));
+like($said, qr/unseen: after .{1,6}take.{1,6} in .{1,6}true.{1,6} \Q$hidden/, 'and what, and how sure that is');
 
 my $program = Browser::installed();
 if (!$program)

@@ -99,7 +99,8 @@ class Report:
         self.search.finish()
         problems, tools = read.problems(self.source), self.tools.rows()
         changes = summary.changes(self.groups)
-        said = summary.headline(self.groups, changes, problems, tools) + summary.hides(*read.hidden_tasks(self.source))
+        said = summary.headline(self.groups, changes, problems, tools)
+        said += summary.hides(*read.hidden_tasks(self.source, self.groups))
         if self.n_read < len(self.groups):
             said.append(f"Texts of {self.n_read:,} groups were read; --steps reads more.")
         self.decisions.sort(key=lambda d: -(d["gap"] or 0) / (d["gap_error"] or 1))

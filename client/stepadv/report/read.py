@@ -17,6 +17,7 @@ TASK_NAMES = ("task_id", "task", "instance_id", "prompt_uid")
 # What is called a decision needs so many visits, and a difference of so many errors: a confidence of .8.
 LEAST_VISITS = 5
 ERRORS = 0.8416
+MOST_NAMED = 3
 VERSION_NAMES = ("policy_version", "version", "model")
 
 
@@ -30,6 +31,18 @@ class Rollout:
     success: bool | None
     truncated: bool
     version: str
+
+
+@dataclass
+class Hidden:
+    """A task whose states hide something: by how much tries end better after a step, and the texts of this step."""
+
+    task: str
+    difference: float
+    z: float
+    n_rollouts: int
+    seen: str | None = None
+    done: str | None = None
 
 
 @dataclass
@@ -89,18 +102,32 @@ def _named(columns: list[str], names: tuple[str, ...]) -> str | None:
     return next((name for name in names if name in columns), None)
 
 
-def hidden_tasks(source: Source) -> tuple[int, int]:
-    """Tasks with groups enough for state_check, at most 64 each, and those whose states hide something."""
+def hidden_tasks(source: Source, found: list[Group]) -> tuple[int, list[Hidden]]:
+    """Tasks with groups enough for state_check, at most 64 each; what it is surest of where states hide something."""
     task = _named(source.key, TASK_NAMES)
     value = next((name for name, kind in source.columns("values").items() if kind.endswith("rollout_group")), None)
     if task is None or value is None:
-        return 0, 0
-    row = source.connection.execute(sql.SQL(
-        "SELECT count(*), count(*) FILTER (WHERE y.p * y.n < 0.05) FROM (SELECT count(*) OVER () AS n,"
-        " (SELECT min(c.p_value) FROM stepadv.state_check(x.groups) c) AS p"
-        " FROM (SELECT (array_agg(v.{}))[1:64] AS groups FROM {} v GROUP BY v.{} HAVING count(*) >= 16) x) y"
-    ).format(sql.Identifier(value), source.view("values"), sql.Identifier(task))).fetchone()
-    return row or (0, 0)
+        return 0, []
+    rows = source.connection.execute(sql.SQL(
+        "SELECT y.task, c.state, c.action, c.difference, c.z, c.n_rollouts, c.least"
+        " FROM (SELECT v.{1} AS task, (array_agg(v.{0}))[1:64] AS groups FROM {2} v"
+        " GROUP BY 1 HAVING count(*) >= 16) y LEFT JOIN LATERAL (SELECT *, min(p_value) OVER () AS least"
+        " FROM stepadv.state_check(y.groups) ORDER BY p_value < 0.05 DESC, abs(z) DESC LIMIT 1) c ON true"
+        " ORDER BY c.least, abs(c.z) DESC"
+    ).format(sql.Identifier(value), sql.Identifier(task), source.view("values"))).fetchall()
+    hidden = [Hidden(str(row[0]), *row[3:6]) for row in rows if row[6] is not None and row[6] * len(rows) < 0.05]
+    for row, one in list(zip(rows, hidden, strict=False))[:MOST_NAMED]:
+        first = source.connection.execute(sql.SQL(
+            "SELECT ARRAY[{}], t.step_id FROM {} v, stepadv.steps(v.{}) t WHERE v.{} = %s AND t.state = %s"
+            " AND t.action = %s LIMIT 1"
+        ).format(sql.SQL(", ").join(sql.SQL("v.{}::text").format(sql.Identifier(name)) for name in source.key),
+                 source.view("values"), sql.Identifier(value), sql.Identifier(task)), row[:3]).fetchone()
+        key, step_id = first or ([], None)
+        group = next((g for g in found if [None if x is None else str(x) for x in g.key] == key), None)
+        step = next((s for s in steps(source, group) if s["id"] == step_id), None) if group else None
+        if step:
+            one.seen, one.done = step["o"], step["d"]
+    return len(rows), hidden
 
 
 def groups(source: Source) -> list[Group]:

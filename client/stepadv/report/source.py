@@ -134,7 +134,8 @@ def _read_columns(source: Source, compare: dict[str, str], texts: dict[str, str 
         if compare[name] != "double precision" or (methods and name not in methods and source.methods):
             break
         source.methods.append(name)
-    source.observation = texts.get("observation") or _first(compare, OBSERVATIONS)
+    source.observation = texts.get("observation") or _first(compare, OBSERVATIONS) or (
+        "state" if compare.get("state") in ("text", "character varying") else None)
     source.action = texts.get("action") or _first(compare, ACTIONS)
     source.result = texts.get("result") or _first(compare, RESULTS)
     source.tool = _first(compare, ("tool",))

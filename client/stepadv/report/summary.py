@@ -7,8 +7,8 @@ from array import array
 from collections import Counter, defaultdict
 from typing import Any
 
-from stepadv.report.read import Group, in_order
-from stepadv.text import count
+from stepadv.report.read import Group, Hidden, in_order
+from stepadv.text import count, shorten
 
 BINS = 40
 NO_NAME = "(no name)"
@@ -155,12 +155,16 @@ def headline(groups: list[Group], between: dict[str, Any] | None, problems: list
     return said
 
 
-def hides(checked: int, hidden: int) -> list[str]:
+def hides(checked: int, hidden: list[Hidden]) -> list[str]:
     """Of so many tasks that state_check could look at, those whose states hide something."""
     if not hidden:
         return []
-    return [f"In {hidden:,} of {count(checked, 'task')} with 16 groups or more the state hides something that tries"
-            " did before (state_check): believe history TD, HGPO and GiGPO there, not batch TD or GraphGPO."]
+    said = (f"In {len(hidden):,} of {count(checked, 'task')} with 16 groups or more the state hides something that"
+            " tries did before (state_check): believe history TD, HGPO and GiGPO there, not batch TD or GraphGPO.")
+    return [said, *(
+        f"{one.task}: after “{shorten(one.done, 60)}” in “{shorten(one.seen or 'a state', 60)}” tries end"
+        f" {abs(one.difference):.2f} {'better' if one.difference > 0 else 'worse'} than their state says"
+        f" (z {one.z:.1f}, {count(one.n_rollouts, 'try', 'tries')})." for one in hidden if one.done)]
 
 
 def _enough(shared: float) -> str:
