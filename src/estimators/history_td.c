@@ -11,22 +11,21 @@
  *
  * An action that the next observation does not show, such as a key that is taken, is in the set, so that its
  * worth is not lost.  Where no rollout did the same as another, it is TD(lambda) over the states with
- * lambda = 1 / (1 + k), of which nothing is left ten steps later.  So the targets T that are compared have in
- * them, by `return_weight`, what the rollout got in the end beyond what was expected h = 5 steps later:
- *
- *	T'_t	= T_t + return_weight gamma^h (G_(t+h) - T_(t+h))
- *
- * With these targets, V(x) once more from them,
- *
- *	A		= mean of the targets of (y,a) - V(x)
- *
- * That is what agents learn fastest from (make learn); k of the values is .4 then.  Where k is given, k visits of
- * the state stand behind the advantages, too, which spreads what the state hides over all its visits:
+ * lambda = 1 / (1 + k).  Where k is given, k visits of the state stand behind the advantages, too:
  *
  *	A(x,a)	= mean of the targets of (x,a) - V(x)
  *	A		= (N(y,a) (mean of the targets of (y,a) - V(y)) + k A(x,a)) / (N(y,a) + k)
  *
- * q = V(x) + A, v = V(x).  A NULL state is a state of its own, a NULL action one of its own that enters no set.
+ * That spreads what the state hides over all its visits, and ten steps later nothing is left of an outcome.  Agents
+ * learn fastest (make learn) by another sum of the same values, k .15.  The targets T have in them a share of what
+ * the rollout got in the end beyond what was expected h = 5 steps later, and the mean over the visits of (x,a), which
+ * single histories make noisy, a share w of batch TD that believes the states, B(x,a):
+ *
+ *	T'_t	= T_t + .2 gamma^h (G_(t+h) - T_(t+h))
+ *	A		= mean of the targets of (y,a) - V(x) + w (B(x,a) - A(x,a))
+ *
+ * q = V(x) + A, v = V(x).  Errors are those of w = 0.  A NULL state is a state of its own, a NULL action one of its own
+ * that enters no set.
  */
 #include "postgres.h"
 
@@ -42,30 +41,30 @@
 
 enum
 {
-	GAMMA, K, PRIOR, RETURN_WEIGHT, NORMALISE
+	GAMMA, K, PRIOR, NORMALISE
 };
 
 static const Parameter history_td_parameters[] = {
 	GAMMA_PARAMETER,
 	NULLABLE_NUMBER_PARAMETER("k", 0, INFINITY),
 	NUMBER_PARAMETER("prior", 0, INFINITY),
-	NUMBER_PARAMETER("return_weight", 0, 1),
 	NORMALISE_PARAMETER,
 	HISTORY_PARAMETERS
 };
 static const EstimateColumnType history_td_columns[] = {RTMC_COLUMNS};
 
-/* k of the values, where advantages are not backed. */
-#define DEFAULT_K 0.4
+/* Where k is not given. */
+#define DEFAULT_K 0.15
+#define RETURN_SHARE 0.2
 /* So many steps later TD itself has lost sight of an outcome. */
 #define STEPS_IN_SIGHT 5
+#define BELIEF 0.4
 
 /* A share of what each rollout came to beyond what was expected some steps later is added to its targets. */
 static void
-add_returns(const GroupColumns *group, const Identities *states, const double *returns, double share, double gamma,
-			double *target)
+add_returns(const GroupColumns *group, const Identities *states, const double *returns, double gamma, double *target)
 {
-	double		factor = share * pow(gamma, STEPS_IN_SIGHT);
+	double		factor = RETURN_SHARE * pow(gamma, STEPS_IN_SIGHT);
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -74,6 +73,27 @@ add_returns(const GroupColumns *group, const Identities *states, const double *r
 		for (uint32 i = group->first_step[r]; i + STEPS_IN_SIGHT < group->first_step[r + 1]; i++)
 			if (states->of_step[i] != NO_IDENTITY)
 				target[i] += factor * (returns[i + STEPS_IN_SIGHT] - target[i + STEPS_IN_SIGHT]);
+	}
+}
+
+/* Moves the mean advantage of each action in a state towards that of batch TD over the states. */
+static void
+believe_states(const GroupColumns *group, const double *weight, const BellmanOptions *options, const RtmcTable *table,
+			   FineAnswers *answers)
+{
+	RtmcTable	believed = *table;
+	const int32 *next = find_next_states(group, &table->states, NULL);
+
+	rtmc_table_measure(group, bellman_targets(group, &table->states, next, options), weight, options->prior,
+					   options->prior_mean, &believed);
+	for (uint32 p = 0; p < answers->pairs.n; p++)
+	{
+		int32		pair = table->pairs.of_step[answers->pairs.first_step[p]];
+		double		moved = BELIEF * (believed.pair_advantage[pair] - table->pair_advantage[pair]);
+
+		CHECK_ONCE_IN_A_WHILE(p);
+		answers->advantage[p] += moved;
+		answers->q[p] += moved;
 	}
 }
 
@@ -101,9 +121,12 @@ history_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	weight = weigh_visits(group, facts, &table.states, VISIT_EVERY);
 	options.weight = facts->weight ? weight : NULL;
 	target = backed_targets(group, &levels, find_next_states(group, &fine, NULL), &options);
-	add_returns(group, &table.states, table.returns, parameters[RETURN_WEIGHT].number, options.gamma, target);
+	if (k->isnull)
+		add_returns(group, &table.states, table.returns, options.gamma, target);
 	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
 	levels_measure(group, &levels, target, weight, &table, &answers, &visits);
+	if (k->isnull)
+		believe_states(group, weight, &options, &table, &answers);
 	flatten_ties(answers.advantage, answers.pairs.n,
 				 target_scale(group, target, options.prior, options.prior_mean, &table));
 	if (errors_are_asked(columns))

@@ -8,7 +8,7 @@ SET enable_nestloop = off;
 CREATE FUNCTION off(got float8, expected float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS
 $$ SELECT got IS NULL OR expected IS NULL OR abs(got - expected) > 1e-9 * greatest(1, abs(expected)) $$;
 
--- Worked cases, whose rollouts are too short for return_weight. take: the key that four rollouts took in A is not to be seen there, nor at the door D.
+-- Worked cases. take: the key that four rollouts took in A is not to be seen there, nor at the door D.
 CREATE TABLE expected (case_id text, rollout_id bigint, step_no integer, state text, action text, reward float8, n_state integer, n_action integer, v float8, q float8, advantage float8);
 INSERT INTO expected VALUES
 	('take', 0, 0, 'A', 'take', 0, 12, 4, 0.616991460632055, 1.01869659606772, 0.401705135435662),
@@ -101,15 +101,16 @@ SELECT c.case_id, count(*), count(*) FILTER (WHERE a.n_state <> e.n_state OR a.n
 FROM vector_case c JOIN (SELECT case_id, rollout_agg(rollout_id * 10 + step_no, rollout_id, step_no, signature_hash(state), signature_hash(action), reward) AS g
 	FROM expected GROUP BY case_id) x USING (case_id), history_td(g, c.gamma, c.k, c.prior) a, expected e
 WHERE e.case_id = c.case_id AND e.rollout_id = a.rollout_id AND e.step_no = a.step_no GROUP BY c.case_id ORDER BY c.case_id;
--- By hand: two rollouts through the same states, apart by their first action and outcome, 1 and 0. All V(x) are .5, as their prior mean is; V(y) is .5 from it by a 1.4th of
--- what the next one is. The first step's target has besides, by return_weight, what came of the sixth (1) beyond its target, .5 + .5 / 1.4; that of the second: nothing.
-SELECT step_no, abs(v - 0.5) < 1e-12 AS v, abs(a.advantage - (0.5 / 1.4 ^ (7 - step_no) + CASE step_no WHEN 1 THEN 0.25 * (0.5 - 0.5 / 1.4) ELSE 0 END)) < 1e-12 AS by_hand
-FROM (SELECT rollout_agg(r * 10 + t, r, t, t, CASE t WHEN 1 THEN r END, (t = 7 AND r = 1)::integer) AS g FROM generate_series(1, 2) r, generate_series(1, 7) t) x,
-	history_td(g, gamma => 1, return_weight => 0.25) a WHERE rollout_id = 1 AND step_no < 3 ORDER BY 1;
+-- By hand: two rollouts through the same states, apart by their first action and outcome, 1 and 0. All V(x) are .5, as their prior mean is; V(y) is .5 from it by a 1.15th of
+-- what the next one is. A fifth of what came of a step five later (1) beyond its target is added. Only at the first step do the actions differ: by batch TD over the states both
+-- are worth .5, and two fifths of their difference go.
+SELECT step_no, abs(v - 0.5) < 1e-12 AS v, abs(a.advantage - CASE step_no WHEN 1 THEN 0.6 * (0.5 / 1.15 ^ 6 + 0.2 * (0.5 - 0.5 / 1.15)) ELSE 0.5 / 1.15 ^ (7 - step_no) END) < 1e-12 AS by_hand, abs(a.q - 0.5 - a.advantage) < 1e-12 AS q
+FROM (SELECT rollout_agg(r * 10 + t, r, t, t, CASE t WHEN 1 THEN r ELSE 0 END, (t = 7 AND r = 1)::integer) AS g FROM generate_series(1, 2) r, generate_series(1, 7) t) x,
+	history_td(g, gamma => 1) a WHERE rollout_id = 1 AND step_no IN (1, 2, 7) ORDER BY 1;
 -- With all returns alike and no discount nothing was better than anything.
 SELECT min(advantage), max(advantage) FROM (SELECT rollout_agg(i, i % 5, i, i % 3, i % 2, (i > 15)::integer) AS g FROM generate_series(1, 20) i) x, history_td(g, gamma => 1) a;
 -- The key of "take" again: batch_td has the sign of taking it wrong, since the next state is the same.
-SELECT bool_and(h.advantage > 0.2) AS worth_it, bool_and(b.advantage < 0) AS wasted
+SELECT bool_and(h.advantage > 0.1) AS worth_it, bool_and(b.advantage < 0) AS wasted
 FROM (SELECT rollout_agg(rollout_id * 10 + step_no, rollout_id, step_no, signature_hash(state), signature_hash(action), reward) AS g FROM expected WHERE case_id = 'take') x,
 	history_td(g) h JOIN batch_td(g, gamma => 0.98) b USING (step_id) WHERE h.step_no = 0 AND h.rollout_id < 4;
 
@@ -127,7 +128,7 @@ FROM raw GROUP BY task;
 
 -- w: what a visit counts. seen: the state, or the step itself; fine: that and the set of what was done before, as text.
 SET client_min_messages = warning;
-CREATE FUNCTION reference(gamma float8, k float8, prior float8, decay float8, return_weight float8, backed boolean) RETURNS TABLE (task integer, id integer, own boolean, n_state bigint, n_action bigint,
+CREATE FUNCTION reference(gamma float8, k float8, prior float8, decay float8, plain boolean) RETURNS TABLE (task integer, id integer, own boolean, n_state bigint, n_action bigint,
 	v float8, q float8, stderr float8, advantage float8, confidence float8, q_pair float8) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -142,33 +143,40 @@ BEGIN
 		FROM raw r WHERE (own OR reference.decay IS NOT NULL) AND EXISTS (SELECT FROM raw x WHERE x.task = r.task AND x.rollout = r.rollout AND x.reward IS NOT NULL)
 	)
 	SELECT j.task, j.rollout, j.no, j.id, j.own, j.w, j.seen, j.did, coalesce(j.reward, 0)::float8 AS r, j.seen || ' after ' || coalesce((SELECT string_agg(DISTINCT b.seen || ' ' || b.did, ', ')
-		FROM judged b WHERE b.task = j.task AND b.rollout = j.rollout AND b.no < j.no AND b.action IS NOT NULL), '') AS fine, 0::float8 AS target, 0::float8 AS g
+		FROM judged b WHERE b.task = j.task AND b.rollout = j.rollout AND b.no < j.no AND b.action IS NOT NULL), '') AS fine, 0::float8 AS target, 0::float8 AS believed, 0::float8 AS g
 	FROM judged j;
 	CREATE INDEX ON step (task, rollout, no);
 	ANALYZE step;
 	UPDATE step s SET g = (SELECT sum(x.r * power(reference.gamma, x.no - s.no)) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout AND x.no >= s.no);
 	CREATE INDEX ON step (id);
-	LOOP
-		-- An array, since rows that a sweep replaces would stay in the table.
-		WITH now AS (SELECT s.*, coalesce(targets[row_number() OVER (ORDER BY id)], 0) AS t FROM step s),
-		start AS (SELECT task, sum(w * g) / sum(w) AS m FROM step WHERE no = 1 GROUP BY task),
-		coarse AS (SELECT task, seen, (sum(w * t) + reference.prior * m) / (sum(w) + reference.prior) AS v FROM now JOIN start USING (task) GROUP BY task, seen, m),
-		finer AS (SELECT s.task, fine, (sum(w * t) + reference.k * c.v) / (sum(w) + reference.k) AS v FROM now s JOIN coarse c USING (task, seen) GROUP BY s.task, fine, c.v),
-		again AS (SELECT id, s.t AS before, r + reference.gamma * coalesce(lead(f.v) OVER (PARTITION BY s.task, rollout ORDER BY no), 0) AS t FROM now s JOIN finer f USING (task, fine))
-		SELECT array_agg(t ORDER BY again.id), max(abs(t - before)) INTO targets, moved FROM again;
-		EXIT WHEN moved < 1e-14;
+	-- With histories, then by what is seen alone.
+	FOR pass IN 1 .. 2 LOOP
+		targets := NULL;
+		LOOP
+			-- An array, since rows that a sweep replaces would stay in the table.
+			WITH now AS (SELECT s.*, coalesce(targets[row_number() OVER (ORDER BY id)], 0) AS t FROM step s),
+			start AS (SELECT task, sum(w * g) / sum(w) AS m FROM step WHERE no = 1 GROUP BY task),
+			coarse AS (SELECT task, seen, (sum(w * t) + reference.prior * m) / (sum(w) + reference.prior) AS v FROM now JOIN start USING (task) GROUP BY task, seen, m),
+			finer AS (SELECT s.task, fine, CASE pass WHEN 1 THEN (sum(w * t) + reference.k * c.v) / (sum(w) + reference.k) ELSE c.v END AS v FROM now s JOIN coarse c USING (task, seen) GROUP BY s.task, fine, c.v),
+			again AS (SELECT id, s.t AS before, r + reference.gamma * coalesce(lead(f.v) OVER (PARTITION BY s.task, rollout ORDER BY no), 0) AS t FROM now s JOIN finer f USING (task, fine))
+			SELECT array_agg(t ORDER BY again.id), max(abs(t - before)) INTO targets, moved FROM again;
+			EXIT WHEN moved < 1e-14;
+		END LOOP;
+		UPDATE step s SET target = CASE pass WHEN 1 THEN x.t ELSE s.target END, believed = x.t FROM (SELECT y.id, targets[row_number() OVER (ORDER BY y.id)] AS t FROM step y) x WHERE x.id = s.id;
 	END LOOP;
-	UPDATE step s SET target = x.t FROM (SELECT y.id, targets[row_number() OVER (ORDER BY y.id)] AS t FROM step y) x WHERE x.id = s.id;
-	UPDATE step s SET target = s.target + reference.return_weight * power(reference.gamma, 5) * (x.g - x.target) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout AND x.no = s.no + 5;
+	IF NOT reference.plain THEN
+		UPDATE step s SET target = s.target + 0.2 * power(reference.gamma, 5) * (x.g - x.target) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout AND x.no = s.no + 5;
+	END IF;
 	RETURN QUERY
 	WITH start AS (SELECT task, sum(w * g) / sum(w) AS m, count(*) / sum((SELECT sum(reference.gamma ^ (2 * i)) FROM generate_series(0, (SELECT count(*) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout) - 1) i)) AS share FROM step s WHERE no = 1 GROUP BY task),
 	known AS (
 		SELECT s.*, m, share, sum(w) OVER x AS nx, count(*) OVER x AS n_state, count(*) OVER xa AS n_action, sum(w) OVER xa AS na, sum(w * w) OVER xa AS na2, sum(w) OVER f AS nf, sum(w) OVER fa AS n,
 			(sum(w * target) OVER x + reference.prior * m) / (sum(w) OVER x + reference.prior) AS v, sum(w * target) OVER xa / sum(w) OVER xa AS qa,
+			sum(w * believed) OVER xa / sum(w) OVER xa - (sum(w * believed) OVER x + reference.prior * m) / (sum(w) OVER x + reference.prior) AS b,
 			sum(w * target) OVER f AS of_fine, sum(w * target) OVER fa / sum(w) OVER fa AS qf
 		FROM step s JOIN start USING (task) WINDOW x AS (PARTITION BY task, seen), xa AS (PARTITION BY task, seen, did), f AS (PARTITION BY task, fine), fa AS (PARTITION BY task, fine, did)
 	), answer AS (
-		SELECT *, CASE WHEN reference.backed THEN (n * (qf - (of_fine + reference.k * v) / (nf + reference.k)) + reference.k * (qa - v)) / (n + reference.k) ELSE qf - v END AS a,
+		SELECT *, CASE WHEN reference.plain THEN (n * (qf - (of_fine + reference.k * v) / (nf + reference.k)) + reference.k * (qa - v)) / (n + reference.k) ELSE qf - v + 0.4 * (b - (qa - v)) END AS a,
 			sqrt(sum(w * (target - qa) ^ 2) OVER xa / nullif(na - na2 / na, 0) * na2 / na ^ 2) AS se
 		FROM known WINDOW xa AS (PARTITION BY task, seen, did)
 	), bound AS (SELECT task, least(min(g), 0) AS low, greatest(max(g), 0) AS high FROM step GROUP BY task),
@@ -182,7 +190,7 @@ BEGIN
 		FROM pair p JOIN outcome USING (task) WINDOW g AS (PARTITION BY p.task), s AS (PARTITION BY p.task, seen)
 	), varied AS (
 		-- What each visit counts in the advantage, by its definition.
-		SELECT a.id, CASE WHEN NOT reference.backed THEN sum(((o.fine = a.fine AND o.did = a.did)::integer / a.n - 1 / (a.nx + reference.prior)) ^ 2 * p.variance)
+		SELECT a.id, CASE WHEN NOT reference.plain THEN sum(((o.fine = a.fine AND o.did = a.did)::integer / a.n - 1 / (a.nx + reference.prior)) ^ 2 * p.variance)
 			ELSE sum(((o.fine = a.fine AND o.did = a.did)::integer - a.n * ((o.fine = a.fine)::integer + reference.k / (a.nx + reference.prior)) / (a.nf + reference.k)
 			+ reference.k * ((o.did = a.did)::integer / a.na - 1 / (a.nx + reference.prior))) ^ 2 / (a.n + reference.k) ^ 2 * p.variance) END AS variance
 		FROM answer a JOIN known o ON o.task = a.task AND o.seen = a.seen JOIN pooled p ON p.task = o.task AND p.seen = o.seen AND p.did = o.did GROUP BY a.id
@@ -192,21 +200,21 @@ BEGIN
 	FROM answer a JOIN varied USING (id) JOIN outcome o USING (task), LATERAL (SELECT least(abs(a.a) / sqrt(varied.variance), 1e3) AS x) x,
 		LATERAL (SELECT x * (1 - 0.25 / rollouts) / sqrt(1 + x ^ 2 / 2 / rollouts) AS z) z;
 END $$;
-SELECT gamma, k, prior, decay, w, backed, count(*), count(r.id) AS known, count(*) FILTER (WHERE a.n_state <> r.n_state OR a.n_action <> r.n_action) AS n_off,
+SELECT gamma, k, prior, decay, count(*), count(r.id) AS known, count(*) FILTER (WHERE a.n_state <> r.n_state OR a.n_action <> r.n_action) AS n_off,
 	count(*) FILTER (WHERE off(a.v, r.v)) AS v_off, count(*) FILTER (WHERE off(a.q, r.q)) AS q_off, count(*) FILTER (WHERE off(a.advantage, r.advantage)) AS off,
 	count(*) FILTER (WHERE a.stderr IS DISTINCT FROM NULL AND off(a.stderr, r.stderr)) AS stderr_off,
 	count(*) FILTER (WHERE coalesce(decay, 1) = 1 AND abs(a.confidence - r.confidence) > 1e-9) AS confidence_off
-FROM (VALUES (0.98, 0.4, 0.5, NULL, 0.2, false), (0.98, 0.4, 0.5, NULL, 0, true), (0.9, 1, 0, 1, 0, true), (0.95, 0.4, 0.5, 0.7, 0.3, false), (1, 3, 2, NULL, 1, true), (1, 0, 0.5, 1, 0, true)) o(gamma, k, prior, decay, w, backed),
-	LATERAL (SELECT a.* FROM folded, history_td(g, o.gamma, CASE WHEN o.backed THEN o.k END, o.prior, o.w, history => CASE WHEN o.decay IS NOT NULL THEN h END, decay => coalesce(o.decay, 1)) a
+FROM (VALUES (0.98, NULL, 0.5, NULL), (0.98, 0.4, 0.5, NULL), (0.9, 1, 0, 1), (0.95, NULL, 0.5, 0.7), (1, NULL, 0, 1), (1, 3, 2, NULL), (1, 0, 0.5, 1)) o(gamma, k, prior, decay),
+	LATERAL (SELECT a.* FROM folded, history_td(g, o.gamma, o.k, o.prior, history => CASE WHEN o.decay IS NOT NULL THEN h END, decay => coalesce(o.decay, 1)) a
 		WHERE a.advantage IS NOT NULL) a
-	FULL JOIN LATERAL (SELECT * FROM reference(o.gamma, o.k, o.prior, o.decay, o.w, o.backed) WHERE own) r ON r.id = a.step_id
-GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
+	FULL JOIN LATERAL (SELECT * FROM reference(o.gamma, coalesce(o.k, 0.15), o.prior, o.decay, o.k IS NOT NULL) WHERE own) r ON r.id = a.step_id
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
 
 -- So many visits of the state behind every history that it says nothing itself: batch_td, with its errors, and q_error anywhere is that and the way from the q of the pair.
 SELECT count(*), count(*) FILTER (WHERE abs(a.v - b.v) > 1e-7 OR abs(a.advantage - b.advantage) > 1e-7 OR abs(a.q_error - b.q_error) > 1e-6 OR abs(a.confidence - b.confidence) > 1e-6) AS off
-FROM folded, history_td(g, k => 1e10, return_weight => 0) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) WHERE a.advantage IS NOT NULL;
+FROM folded, history_td(g, k => 1e10) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) WHERE a.advantage IS NOT NULL;
 SELECT count(*) > 200 AS many, count(*) FILTER (WHERE a.q_error < abs(a.q - r.q_pair)) AS too_small, count(*) FILTER (WHERE a.q_error > 2 * (b.q_error + abs(a.q - r.q_pair))) AS too_large
-FROM folded, history_td(g, k => 0.4, return_weight => 0) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) JOIN reference(0.98, 0.4, 0.5, NULL, 0, true) r ON r.id = step_id;
+FROM folded, history_td(g, k => 0.4) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) JOIN reference(0.98, 0.4, 0.5, NULL, true) r ON r.id = step_id;
 
 -- normalise: over the steps of the group itself, with any history; what is not judged stays NULL.
 SELECT normalise, count(*), count(*) FILTER (WHERE n.advantage IS NULL) AS unknown, count(*) FILTER (WHERE n.advantage IS NOT NULL AND off(n.advantage, CASE normalise WHEN 'std' THEN (a.advantage - mean) / (sd + 1e-6) WHEN 'mean' THEN a.advantage - mean ELSE a.advantage END)) AS off
@@ -239,7 +247,6 @@ SELECT a.* FROM folded, history_td(g, gamma => 1.5) a;
 SELECT a.* FROM folded, history_td(g, k => -1) a;
 SELECT a.* FROM folded, history_td(g, k => 'Infinity') a;
 SELECT a.* FROM folded, history_td(g, prior => NULL) a;
-SELECT a.* FROM folded, history_td(g, return_weight => 1.5) a;
 SELECT a.* FROM folded, history_td(g, normalise => 'sd') a;
 SELECT a.* FROM folded, history_td(g, history => h, decay => 0) a;
 SELECT a.* FROM (SELECT rollout_agg(i, 1, i, 1, 1, 1e308) g FROM generate_series(1, 3) i) y, history_td(g) a;
