@@ -111,7 +111,7 @@ typedef struct Horizon
 #define SH_ELEMENT_TYPE Horizon
 #define SH_KEY_TYPE int64
 #define SH_KEY key
-#define SH_HASH_KEY(table, key) look_on_the_way((uint32) ((uint64) (key) * UINT64CONST(0x9E3779B97F4A7C15) >> 32))
+#define SH_HASH_KEY(table, key) look_on_the_way(hash_number(key))
 #define SH_EQUAL(table, a, b) ((a) == (b))
 #define SH_SCOPE static inline
 #define SH_DECLARE

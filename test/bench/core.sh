@@ -79,10 +79,9 @@ scattered_row in_flight 'whole rollouts of 500 groups under way, interleaved' 1.
 scattered_row scattered 'the rows in order of time, rollouts of all groups interleaved' 2
 
 # ---------- two processes that share the rows of a table
-shared='SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;'
-measure shared "$runs" "$(rtmc_over steps)" "$tuned $shared"
+measure shared "$runs" "$(rtmc_over steps)" "$two_processes"
 require_equal "${results[ours]}" "${results[shared]}" "two processes"
-measure shared_scattered "$runs" "$(rtmc_over scattered)" "$tuned $shared"
+measure shared_scattered "$runs" "$(rtmc_over scattered)" "$two_processes"
 require_equal "${results[ours]}" "${results[shared_scattered]}" "two processes, scattered order"
 heading '**Two processes**, leader and one worker, the same tables:'
 row '`rollout_agg` + `rtmc`' shared "$(ratio shared ours 2) of one process $(verdict "$(ratio shared ours 2)" '<=' 0.6)"
@@ -109,7 +108,7 @@ native_steps()
 {
 	query "COPY (SELECT step_id, group_id, rollout_id, step_no, state, action, reward FROM $1 $2) TO STDOUT (FORMAT csv, HEADER)" >"$work/$1.csv"
 	printf "%s=CREATE OR REPLACE TABLE steps AS SELECT * FROM read_csv('%s', header = true, columns = {
-		step_id: 'BIGINT', group_id: 'BIGINT', rollout_id: 'BIGINT', step_no: 'INTEGER', state: 'BIGINT', action: 'BIGINT', reward: 'DOUBLE'})" "$1" "$work/$1.csv"
+		step_id: 'BIGINT', group_id: 'BIGINT', rollout_id: 'BIGINT', step_no: 'INTEGER', state: 'BIGINT', action: 'BIGINT', reward: 'DOUBLE'}); %s" "$1" "$work/$1.csv" "$(cat "$core/duckdb_steps.sql")"
 }
 # Theirs against ours on the same table, by as many.
 duckdb_row()
@@ -119,7 +118,7 @@ duckdb_row()
 	best=$(faster "duckdb_joins_$2_$3" "duckdb_windows_$2_$3")
 	row "$1" "$best" "$(ratio "$best" "$4" 2) x \`rollout_agg\` + \`rtmc\` in $5${6:+ $(verdict "$(ratio "$best" "$4" 2)" '>=' "$6")}"
 }
-if measure_duckdb "$runs" "${results[ours]}" "$core/duckdb_joins.sql $core/duckdb_windows.sql" \
+if find_duckdb && measure_duckdb "$runs" "${results[ours]}" "$core/duckdb_joins.sql $core/duckdb_windows.sql" \
 	"$(native_steps steps 'ORDER BY group_id, rollout_id, step_no')" "$(native_steps scattered '')"; then
 	heading "**DuckDB** $duckdb_version, a native table in memory, best of its SQL formulations:"
 	duckdb_row 'one thread' steps 1 ours 'one process'

@@ -23,6 +23,7 @@
 # What a session that wants speed would set; README says the same.
 tuned="SET jit = off; SET work_mem = '1GB'; SET hash_mem_multiplier = 2;"
 one_process="$tuned SET max_parallel_workers_per_gather = 0;"
+two_processes="$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
 
 declare -A times_min times_median results
 
@@ -114,27 +115,38 @@ measure_program()
 	store "$name" "$(sed 1d "$work/program.out" | min_median)"
 }
 
-# measure_duckdb RUNS RESULT 'STATEMENT.sql …' NAME=SETUP …: each statement over the tables that SETUP makes, of CSV
-# files in $work, by one thread and by two, as duckdb_STATEMENT_NAME_THREADS; false where DuckDB cannot be had.
-measure_duckdb()
+# Fetches DuckDB, if it is not there; false, and the report says why, where it cannot be had.
+find_duckdb()
 {
-	local dir=$top/build/bench/duckdb table name threads result times
-
+	duckdb=$top/build/bench/duckdb
 	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 		echo "   DuckDB's rows are left out: they need node and npm (apt-get install nodejs npm), which fetch @duckdb/node-api into build/bench"
 		say "DuckDB was not measured: no node or npm on this machine."
 		return 1
 	fi
-	mkdir -p "$dir"
-	cp "$here/package.json" "$dir/"
-	if [ ! -d "$dir/node_modules/@duckdb/node-api" ] &&
-		! (cd "$dir" && npm install --no-audit --no-fund --loglevel=error >"$work/npm.log" 2>&1); then
+	mkdir -p "$duckdb"
+	cp "$here/package.json" "$duckdb/"
+	if [ ! -d "$duckdb/node_modules/@duckdb/node-api" ] &&
+		! (cd "$duckdb" && npm install --no-audit --no-fund --loglevel=error >"$work/npm.log" 2>&1); then
 		cat "$work/npm.log"
 		echo "   DuckDB's rows are left out: npm could not fetch @duckdb/node-api (needs the network once)"
 		say "DuckDB was not measured: its package could not be fetched."
 		return 1
 	fi
-	DUCKDB_NODE=$dir node "$here/duckdb.mjs" "$1" "${@:3}" >"$work/duckdb.out" || exit 2
+}
+
+# measure_duckdb RUNS RESULT 'STATEMENT.sql …' NAME=SETUP …: each statement over the tables that SETUP makes, of CSV
+# files in $work, by one thread and by two, as STATEMENT_NAME_THREADS; false if the run fails.
+measure_duckdb()
+{
+	local table name threads result times
+
+	DUCKDB_NODE=$duckdb node "$here/duckdb.mjs" "$1" "${@:3}" >"$work/duckdb.out" || {
+		echo "   DuckDB's rows are left out: the run failed"
+		say "DuckDB was not measured: its run failed."
+		rm -f "$work"/*.csv
+		return 1
+	}
 	rm -f "$work"/*.csv
 	while read -r table name threads result times; do
 		if [ "$table" = version ]; then

@@ -55,8 +55,7 @@ measure_into()
 	store "$1" "$(sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' "$work/measure.out" | awk 'NR % 2 && NR > 2' | min_median)"
 }
 measure_into into_rows "$one_process"
-shared="$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
-measure_into into_rows_shared "$shared"
+measure_into into_rows_shared "$two_processes"
 heading '**Handing out** `rollout_id`, `step_id`, `advantage` of every step:'
 row 'only summed, for comparison' rtmc
 row '`COPY … TO` binary, a row per step (`rtmc`)' copy_rows

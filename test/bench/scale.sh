@@ -103,7 +103,6 @@ say "$(machine_line) Citus $(on_citus query "SELECT substring(citus_version() FR
 # ---------- RTMC
 rtmc='SELECT sum(a.advantage) FROM (SELECT group_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS rollouts
 	FROM growing GROUP BY group_id) g CROSS JOIN LATERAL stepadv.rtmc(g.rollouts) a'
-two_processes="$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
 steps_per_group=$((n_steps / groups))
 
 # As many groups of the simulator's as make so many steps.

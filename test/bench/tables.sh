@@ -41,7 +41,7 @@ row 'one group, with planning' canonical_group "$(verdict "${times_median[canoni
 row 'one task alone, ten groups' canonical_task "$(verdict "${times_median[canonical_task]}" '<=' 1)"
 row 'one version of ten' canonical_version
 
-measure canonical_shared "$runs" "$(rtmc_of)" "$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
+measure canonical_shared "$runs" "$(rtmc_of)" "$two_processes"
 row 'all, leader and one worker' canonical_shared "$(ratio canonical_shared canonical_rtmc 2) of one process $(verdict "$(ratio canonical_shared canonical_rtmc 2)" '<=' 0.6)"
 for statement in windows joins; do
 	measure "sql_$statement" 1 "$(cat "$here/tables/$statement.sql")" "$one_process SET search_path = canonical; SET enable_nestloop = off;"
@@ -56,7 +56,7 @@ native_table()
 	query "COPY (SELECT $2 FROM canonical.$1) TO STDOUT (FORMAT csv, HEADER)" >"$work/$1.csv"
 	printf "CREATE OR REPLACE TABLE %s AS SELECT * FROM read_csv('%s', header = true, types = {%s});" "$1" "$work/$1.csv" "$3"
 }
-if measure_duckdb "$runs" "${results[canonical_rtmc]}" "$here/tables/windows.sql $here/tables/joins.sql" \
+if find_duckdb && measure_duckdb "$runs" "${results[canonical_rtmc]}" "$here/tables/windows.sql $here/tables/joins.sql" \
 	"canonical=$(native_table steps 'run_id, policy_version, task_id, rollout_id, step_no, observation, action' "'step_no': 'INTEGER'") $(native_table rollouts 'run_id, policy_version, task_id, rollout_id, outcome' "'outcome': 'DOUBLE'")"; then
 	for threads in 1 2; do
 		ours=$([ $threads = 1 ] && echo canonical_rtmc || echo canonical_shared)

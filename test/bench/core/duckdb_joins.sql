@@ -1,21 +1,11 @@
 -- RTMC advantages in DuckDB: first visits by arg_min over hash groups, then joins.
-WITH returned AS (
-	SELECT step_id, group_id, rollout_id, step_no, state, action,
-		sum(reward * pow(0.99, step_no)) OVER (PARTITION BY group_id, rollout_id ORDER BY step_no DESC
-			ROWS UNBOUNDED PRECEDING) / pow(0.99, step_no) AS g
-	FROM steps
-),
-first_visit AS (
+WITH first_visit AS (
 	SELECT group_id, rollout_id, state, action, arg_min(g, step_no) AS g FROM returned GROUP BY ALL
 ),
 pair AS MATERIALIZED (
 	SELECT group_id, state, action, count(*) AS n, sum(g) AS g FROM first_visit GROUP BY ALL
 ),
 state AS (SELECT group_id, state, sum(n) AS n, sum(g) AS g FROM pair GROUP BY ALL),
-success AS (
-	SELECT group_id, avg((total > 0)::INTEGER) AS p
-	FROM (SELECT group_id, rollout_id, sum(reward) AS total FROM steps GROUP BY ALL) GROUP BY ALL
-),
 valued AS (
 	SELECT group_id, state, action, pair.g / pair.n - (state.g + 2 * p) / (state.n + 2) AS advantage
 	FROM pair JOIN state USING (group_id, state) JOIN success USING (group_id)
