@@ -78,6 +78,12 @@ SELECT shared('SELECT task, $+ FROM scattered GROUP BY task');
 SELECT shared('SELECT task, num, $% FROM scattered GROUP BY num, task');
 SELECT shared('SELECT num, $ FILTER (WHERE kind = 0) FROM scattered GROUP BY num');
 SELECT shared('SELECT num, $ FROM nothing GROUP BY num');
+-- many groups of a few rows, of which a process has more than its share: others are handed whole values
+CREATE TABLE many AS SELECT i / 30 AS num, i::bigint AS step_id, (i / 10)::bigint AS rollout, i % 10 AS step_no, i * 7 % 11 AS state, i % 3 AS action, (i / 10 % 2)::float8 AS reward
+FROM generate_series(0, 29999) i;
+ALTER TABLE many SET (parallel_workers = 3);
+ANALYZE many;
+SELECT shared('SELECT num, rollout_agg(step_id, rollout, step_no, state::bigint, action::bigint, reward) FROM many GROUP BY num');
 SELECT shared('SELECT num, $ FROM together WHERE num BETWEEN 7 AND 7 GROUP BY num');
 -- keys that are equal and yet not the same, 1 and 1.00: either of them may be shown
 SELECT shared('SELECT level::int, $ FROM scattered GROUP BY level');

@@ -38,8 +38,8 @@ next_of_table(GroupFoldState *fold)
 
 	if (entry == NULL)
 		return NULL;
-	/* The builders lie all over the memory, and there is enough to do until the next one's turn. */
-	if (fold->ahead != NULL)
+	/* The builders lie all over the memory, and there is enough to do until the next one's turn.  A value that came has none. */
+	if (fold->ahead != NULL && group_of_entry(fold, fold->ahead)->builder != NULL)
 		group_builder_fetch_ahead(group_of_entry(fold, fold->ahead)->builder);
 	return give_table_group(fold, group_of_entry(fold, entry));
 }
