@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
+from psycopg import DataError
 from psycopg.pq import Format
 from psycopg.types.json import Jsonb
 
@@ -48,7 +49,10 @@ def fields(values: list[Any], type: str, dump: Callable[[Any], Any]) -> list[byt
     def field(value: Any) -> bytes:
         if value is None:
             return b"\xff\xff\xff\xff"
-        sent: bytes = dump(Jsonb(value) if type == "jsonb" else value)
+        try:
+            sent: bytes = dump(Jsonb(value) if type == "jsonb" else value)
+        except (struct.error, OverflowError) as error:  # psycopg 3.2, in Python and in C
+            raise DataError(f"a number is out of range for type {type}") from error
         return len(sent).to_bytes(4, "big") + sent
 
     # Of those of a batch many are the same.

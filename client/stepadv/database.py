@@ -53,9 +53,13 @@ def words_of(error: psycopg.Error) -> str:
     diagnostic = error.diag
     if diagnostic is None or diagnostic.message_primary is None:
         words = " ".join(str(error).split()).removeprefix("connection is bad: ") or type(error).__name__
-        return f"the connection failed: {words}" if isinstance(error, psycopg.OperationalError) else words
-    detail = f"({diagnostic.message_detail})" if diagnostic.message_detail else None
-    return " ".join(part for part in (diagnostic.message_primary, detail, diagnostic.message_hint) if part)
+        is_lost = isinstance(error, psycopg.OperationalError)
+    else:
+        detail = f"({diagnostic.message_detail})" if diagnostic.message_detail else None
+        words = " ".join(part for part in (diagnostic.message_primary, detail, diagnostic.message_hint) if part)
+        # psycopg before 3.2 does not pass on what a server that ends the session says.
+        is_lost = diagnostic.severity_nonlocalized == "FATAL"
+    return f"the connection failed: {words}" if is_lost else words
 
 
 def connect(options: argparse.Namespace) -> Connection:

@@ -58,7 +58,7 @@ foreach my $row (query(q{
 	SELECT t.typname, 't', '', '', obj_description(t.oid, 'pg_type')
 	FROM pg_type t JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'stepadv'
-	WHERE t.typnamespace = 'stepadv'::regnamespace AND t.typelem = 0 AND t.typtype IN ('b', 'c')
+	WHERE t.typnamespace = 'stepadv'::regnamespace AND t.typelem = 0 AND (t.typtype = 'b' OR t.typrelid IN (SELECT oid FROM pg_class WHERE relkind = 'c'))
 	ORDER BY 1, 3}))
 {
 	my ($name, $kind, $arguments, $result, $comment) = @$row;
