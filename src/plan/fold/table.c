@@ -19,7 +19,7 @@
 #include "plan/fold/scattered.h"
 #include "plan/fold/table.h"
 
-/* A table that a processor's cache does not hold, and so many rows from one group to another, at most: then rows are scattered. */
+/* A table that a processor's cache does not hold, and at most so many rows of a group in a row: rows are scattered. */
 #define CACHE_SIZE		((Size) 1024 * 1024)
 #define SCATTERED_RUN	4
 #define TURNS_LOOKED_AT	1024
@@ -38,7 +38,7 @@ next_of_table(GroupFoldState *fold)
 
 	if (entry == NULL)
 		return NULL;
-	/* The builders lie all over the memory, and there is enough to do until the next one's turn.  A value that came has none. */
+	/* Builders lie all over the memory, and there is enough to do until the next one's turn.  A value that came has none. */
 	if (fold->ahead != NULL && group_of_entry(fold, fold->ahead)->builder != NULL)
 		group_builder_fetch_ahead(group_of_entry(fold, fold->ahead)->builder);
 	return give_table_group(fold, group_of_entry(fold, entry));
