@@ -46,7 +46,7 @@ def make_parser(wanted: str | None) -> argparse.ArgumentParser:
         command.add_argument("-?", "--help", action="help", help="show this text")
         database.add_arguments(command)
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, parser=command)
     return parser
 
 
@@ -72,7 +72,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, interrupt)
-        options = make_parser(name).parse_args(arguments)
+        options, unknown = make_parser(name).parse_known_args(arguments)
+        if unknown:
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         return int(options.run(options))
     except KeyboardInterrupt as interrupted:
         return 128 + int(interrupted.args[0])

@@ -26,7 +26,7 @@ report_once()
 	PGOPTIONS= /usr/bin/python3 -c 'import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1000)
-sys.exit(status)' /usr/bin/python3 "$top/client/bin/stepadv" report --schema report_bench --prefix steps -o "$work/report" "$@" >"$work/report.mb" || exit 2
+sys.exit(status)' /usr/bin/python3 "$top/client/bin/stepadv" report report_bench.steps -o "$work/report" "$@" >"$work/report.mb" || exit 2
 	times_min[$label]=$(awk -v a="$started" -v b="$(date +%s%N)" 'BEGIN { print (b - a) / 1e6 }')
 	times_median[$label]=${times_min[$label]}
 }

@@ -96,7 +96,7 @@ if grep -q -e '->' "$out/tree.dot"; then
 fi
 # Pages need a viewer, and that needs npm: all else is there without.
 if sh "$top/test/harness/viewer.sh"; then
-	as_client report --schema rl --prefix steps --groups 8 -o "$out/report" >/dev/null
+	as_client report rl.steps --groups 8 -o "$out/report" >/dev/null
 fi
 
 # One screen to end with: what there is, what was found, where it is shown.

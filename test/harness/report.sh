@@ -7,5 +7,5 @@
 sh "$top/test/harness/viewer.sh"
 rm -rf "$out/data" "$out"/index.html "$out"/viewer.*
 # OPTIONS are several words on purpose.
-as_client report --schema rl --prefix steps ${OPTIONS:-} -o "$out" >&2
+as_client report rl.steps ${OPTIONS:-} -o "$out" >&2
 printf 'The report: %s\n' "${out#"$top"/}/index.html"

@@ -57,7 +57,7 @@ my ($ok, $err) = report('-o', "$dir/site");
 ok($ok, 'a folder') or diag($err);
 ($ok, $err) = report('-o', "$dir/one.html", '--groups', '2');
 ok($ok, 'one file') or diag($err);
-($ok, $err) = report('-o', "$dir/none", '--schema', 'nobody', '--prefix', 'steps');
+($ok, $err) = report('-o', "$dir/none", 'nobody.steps');
 is($ok, '', 'no such views');
 like($err, qr/no view "steps_compare" in schema "nobody"/, 'which it says');
 ($ok, $err) = report('-o', "$dir/none", '--observation', 'nothing');
@@ -66,7 +66,7 @@ like($err, qr/column "nothing" does not exist in view "steps_compare"/, 'nor suc
 $node->safe_psql('postgres', q(SELECT count(*) FROM stepadv.create_tables('my "R''l;'); SELECT set_config('search_path', quote_ident('my "R''l;'), false);
 	INSERT INTO rollouts (task_id, rollout_id, success) VALUES ('t', 'a', true), ('t', 'b', false);
 	INSERT INTO steps (task_id, rollout_id, step_no, observation, action) VALUES ('t', 'a', 0, 'o', 'x'), ('t', 'b', 0, 'o', 'y')));
-($ok, $err) = report('-o', "$dir/quoted.html", '--schema', q(my "R'l;), '--prefix', 'steps');
+($ok, $err) = report('-o', "$dir/quoted.html", q(my "R'l;.steps));
 ok($ok, 'names that need quotes') or diag($err);
 # A corridor where a key is taken: of one task the state says who has it, and the time, of the other it does not.
 $node->safe_psql('postgres', q(
@@ -76,7 +76,7 @@ $node->safe_psql('postgres', q(
 	SELECT task, i / 8 AS policy_version, i AS rollout_id, n AS step_no, CASE task WHEN 'seen' THEN concat(n, has) ELSE (n < 3)::text END AS state,
 		CASE WHEN n = 3 THEN 'open' WHEN luck < 5 THEN 'take' ELSE 'look' END AS action, CASE WHEN n = 3 THEN (luck < CASE WHEN has THEN 13 ELSE 4 END)::integer END AS reward FROM key;
 	SELECT count(*) FROM stepadv.attach('corridor', '{task,policy_version}', 'rollout_id', 'step_no', 'state', 'action', 'reward', views => '{compare,groups,rollouts,values,batch_td}')));
-($ok, $err) = report('-o', "$dir/corridor", '--schema', 'public', '--prefix', 'corridor', '--groups', '1');
+($ok, $err) = report('-o', "$dir/corridor", 'public.corridor', '--groups', '1');
 ok($ok, 'another attachment') or diag($err);
 my $said = join '', map { slurp_file($_) } grep { -f } glob("$dir/corridor/* $dir/corridor/*/*");
 like($said, qr/In 1 of 2 tasks with 16 groups or more the state hides something/, 'where states hide something, it says so');

@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="PATH",
                         help="a folder, or a file that ends in .html for all in one file")
-    parser.add_argument("-s", "--schema", help="schema of the views (default: your only attachment)")
-    parser.add_argument("--prefix", help="prefix of the views, such as steps")
+    parser.add_argument("attachment", nargs="?", metavar="SCHEMA.PREFIX",
+                        help="such as rl.steps (default: your only attachment)")
     parser.add_argument("--groups", type=int, default=50, metavar="N", help="write pages for N groups (default 50)")
     parser.add_argument("--steps", type=int, default=200_000, metavar="N",
                         help="read the texts of at most N steps, for search, tools and failures (default 200000)")
@@ -135,8 +135,8 @@ def _write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> 
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         # Queries of one group take milliseconds: no worker is worth waiting for.
         connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
-        source = find(connection, options.schema, options.prefix, observation=options.observation,
-                      action=options.action, result=options.result)
+        source = find(connection, options.attachment, observation=options.observation, action=options.action,
+                      result=options.result)
         report = Report(source, Pages(options.out), options.groups, options.steps)
         report.read_groups()
         return report.finish()

@@ -89,29 +89,31 @@ def _first(columns: dict[str, str], names: tuple[str, ...]) -> str | None:
     return next((name for name in names if name in columns), None)
 
 
-def _own_attachments(connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
-    """Schema and prefix of the attachments of the caller: views of other users are read only on request."""
+def _own_attachments(connection: psycopg.Connection[Any]) -> list[str]:
+    """The attachments of the caller: views of other users are read only on request."""
     rows = connection.execute(
-        "SELECT n.nspname, pg_catalog.regexp_replace(c.relname, '_attachment$', '') FROM pg_catalog.pg_class c"
+        "SELECT n.nspname || '.' || pg_catalog.regexp_replace(c.relname, '_attachment$', '') FROM pg_catalog.pg_class c"
         " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
         " JOIN pg_catalog.pg_roles r ON r.oid = c.relowner"
         " WHERE c.reloftype = pg_catalog.to_regtype('stepadv.attachment') AND r.rolname = current_user"
-        " AND c.relname LIKE '%\\_attachment' ORDER BY 1, 2"
+        " AND c.relname LIKE '%\\_attachment' ORDER BY 1"
     )
-    return [(schema, prefix) for schema, prefix in rows.fetchall()]
+    return [name for (name,) in rows.fetchall()]
 
 
-def find(connection: psycopg.Connection[Any], schema: str | None, prefix: str | None, **texts: str | None) -> Source:
+def find(connection: psycopg.Connection[Any], attachment: str | None, **texts: str | None) -> Source:
     """The attachment that is asked for, or the only one of the caller's."""
-    if schema is None or prefix is None:
-        own = [a for a in _own_attachments(connection) if schema in (None, a[0]) and prefix in (None, a[1])]
+    if attachment is None:
+        own = _own_attachments(connection)
         if len(own) != 1:
-            there = ", ".join(f"--schema {s} --prefix {p}" for s, p in own[:8])
             raise Failed(
-                f"several attachments are yours: name one of {there}" if own
-                else "no attachment of yours was found: name its views by --schema and --prefix"
+                f"several attachments are yours: name one of {', '.join(own[:8])}" if own
+                else "no attachment of yours was found: name one, such as rl.steps"
             )
-        schema, prefix = own[0]
+        attachment = own[0]
+    schema, _, prefix = attachment.rpartition(".")
+    if not schema:
+        raise Failed(f'name the schema of "{attachment}", too, such as rl.{attachment}')
     source = Source(connection, schema, prefix)
     compare = source.columns("compare")
     missing = [s for s in ("compare", "groups", "rollouts", "values") if not source.columns(s)]
