@@ -140,17 +140,19 @@ make_server_see_stage()
 # The copy, made once, with the extension in it: sets $copied_bindir.
 copy_server()
 {
-	local from sharedir pkglibdir
+	local folder
 
-	from=$("$pg_config" --bindir)
-	sharedir=$("$pg_config" --sharedir)
-	pkglibdir=$("$pg_config" --pkglibdir)
-	copied_bindir=$stage$from
+	copied_bindir=$stage$("$pg_config" --bindir)
 	[ ! -e "$copied_bindir/postgres" ] || return 0
-	mkdir -p "$copied_bindir" "$stage$sharedir" "$stage$pkglibdir"
-	cp -an "$from/." "$copied_bindir/"
-	cp -an "$sharedir/." "$stage$sharedir/"
-	cp -an "$pkglibdir/." "$stage$pkglibdir/"
+	# The server may have an older extension: what is staged goes over it.
+	mkdir "$work/staged"
+	cp -a "$stage/." "$work/staged/"
+	for folder in --bindir --sharedir --pkglibdir; do
+		folder=$("$pg_config" "$folder")
+		mkdir -p "$stage$folder"
+		cp -a "$folder/." "$stage$folder/"
+	done
+	cp -a "$work/staged/." "$stage/"
 }
 
 start_cluster()
