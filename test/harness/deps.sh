@@ -40,6 +40,11 @@ distro_major()
 	apt-cache policy postgresql 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9][0-9]*\).*/\1/p'
 }
 
+has_candidate()
+{
+	apt-cache policy "$1" 2>/dev/null | grep -q '^ *Candidate: *[0-9]'
+}
+
 missing_packages()
 {
 	# An installed server says which version; else the distribution's own.
@@ -62,8 +67,9 @@ missing_packages()
 			command -v psql >/dev/null || echo "postgresql-client-${major:-all}"
 			# A test cluster must not run as root.
 			[ "$(id -u)" != 0 ] || command -v runuser >/dev/null || echo util-linux
-			# The client of the distribution's own Python.
-			/usr/bin/python3 -c 'import psycopg' 2>/dev/null || echo python3-psycopg
+			# The client of the distribution's own Python.  Ubuntu 22.04 has no such package.
+			/usr/bin/python3 -c 'import psycopg' 2>/dev/null ||
+				{ [ -n "$(distro_major)" ] && ! has_candidate python3-psycopg; } || echo python3-psycopg
 			;;
 	esac
 	case $want in
@@ -84,7 +90,7 @@ missing_packages()
 # A version that the distribution does not have.
 unknown_version()
 {
-	[ -n "$version" ] && [ -z "$(apt-cache policy "postgresql-$version" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9].*\)/\1/p')" ]
+	[ -n "$version" ] && ! has_candidate "postgresql-$version"
 }
 
 # Without these a test is skipped.  Ubuntu has no such package.
@@ -93,11 +99,9 @@ optional_packages()
 	case $want in
 		test)
 			command -v chromium >/dev/null || command -v google-chrome >/dev/null ||
-				apt-cache policy chromium 2>/dev/null | sed -n 's/^ *Candidate: *[0-9].*/chromium/p'
-			for module in psycopg2; do
-				python3 -c "import $module" 2>/dev/null || /usr/bin/python3 -c "import $module" 2>/dev/null ||
-					apt-cache policy "python3-$module" 2>/dev/null | sed -n "s/^ *Candidate: *[0-9].*/python3-$module/p"
-			done
+				! has_candidate chromium || echo chromium
+			python3 -c 'import psycopg2' 2>/dev/null || /usr/bin/python3 -c 'import psycopg2' 2>/dev/null ||
+				! has_candidate python3-psycopg2 || echo python3-psycopg2
 			;;
 	esac
 }

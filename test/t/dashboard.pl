@@ -84,15 +84,19 @@ $node->safe_psql('postgres', q(SELECT stepadv.maintain('"my Rl".steps')));
 whole('a run that is kept');
 
 # Rollouts of other kinds, as stepadv import leaves them.
-%value = (%value, schema => ['imported'], prefix => ['steps']);
-IPC::Run::run([ '/usr/bin/python3', 'client/bin/stepadv', 'import', '-d', $node->connstr('postgres'), '-s', 'imported', map { "test/data/import/$_" } qw(inspect intercode tau2 react) ],
-	'>', \my $out, '2>', \my $err);
-like($out . $err, qr/\d+ rollouts/, 'rollouts are imported');
-$node->safe_psql('postgres', q(SELECT stepadv.add_views('imported.steps', '{all}')));
-my ($versions) = grep { $_->{name} eq 'policy_version' } @variables;
-my @versions = split /\n/, $node->safe_psql('postgres', interpolate($versions->{query})), -1;
-$value{policy_version} = @versions ? \@versions : [''];
-whole('imported rollouts', 'Effective sample share');
+SKIP:
+{
+	skip 'needs python3-psycopg', 48 if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $said, '2>', \my $wrong);
+	%value = (%value, schema => ['imported'], prefix => ['steps']);
+	IPC::Run::run([ '/usr/bin/python3', 'client/bin/stepadv', 'import', '-d', $node->connstr('postgres'), '-s', 'imported', map { "test/data/import/$_" } qw(inspect intercode tau2 react) ],
+		'>', \my $out, '2>', \my $err);
+	like($out . $err, qr/\d+ rollouts/, 'rollouts are imported');
+	$node->safe_psql('postgres', q(SELECT stepadv.add_views('imported.steps', '{all}')));
+	my ($versions) = grep { $_->{name} eq 'policy_version' } @variables;
+	my @versions = split /\n/, $node->safe_psql('postgres', interpolate($versions->{query})), -1;
+	$value{policy_version} = @versions ? \@versions : [''];
+	whole('imported rollouts', 'Effective sample share');
+}
 
 $node->stop;
 done_testing();
