@@ -238,13 +238,14 @@ class Files(Case):
         self.assertEqual(said, "c1|x|r|u|k")
 
     def test_versions(self):
-        """a database without the extension, or with another version of it"""
-        self.connection.execute("CREATE DATABASE bare TEMPLATE template0 ENCODING 'UTF8'")
+        """a database without the extension, with another version of it, or in another encoding"""
+        self.connection.execute("CREATE DATABASE bare TEMPLATE template0 ENCODING 'SQL_ASCII'")
         self.addCleanup(self.connection.execute, "DROP DATABASE bare WITH (FORCE)")
         path = self.write("x.json", chat("v", 0, "x"))
         self.refused('^stepadv import: the database "bare" has no extension stepadv: CREATE EXTENSION stepadv$', "-d", "bare", path, status=2)
         with psycopg.connect(dbname="bare", autocommit=True) as bare:
             bare.execute("CREATE EXTENSION stepadv")
+            self.refused("^stepadv import: encoding SQL_ASCII of database bare is not UTF8: use createdb -E UTF8 -T template0$", "-d", "bare", path, status=2)
             bare.execute("UPDATE pg_extension SET extversion = '0.2.9' WHERE extname = 'stepadv'")
             self.refused(r'^stepadv import: the database "bare" has stepadv 0.2.9, this is [\w.-]+: ALTER EXTENSION stepadv UPDATE$', "-d", "bare", path, status=2)
             bare.execute("UPDATE pg_extension SET extversion = '9.1.0' WHERE extname = 'stepadv'")

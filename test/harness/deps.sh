@@ -118,7 +118,8 @@ fi
 if [ "$(id -u)" = 0 ]; then
 	sudo=
 elif sudo -n true 2>/dev/null; then
-	sudo='sudo -n'
+	# It does not pass on our environment.
+	sudo='sudo -n env DEBIAN_FRONTEND=noninteractive'
 elif [ -z "$(missing_packages)" ]; then
 	exit 0
 else

@@ -50,6 +50,8 @@ cd "$build"
 {
 	"$SOURCE/configure" -q --prefix="$PREFIX" --enable-cassert --enable-debug --enable-tap-tests --without-readline $options ${CONFIGURE:-} \
 		CFLAGS="$cflags" CPPFLAGS="$cppflags" ${CC:+CC="$CC"} &&
+		# Debian's source would install libraries over those of the distribution's server.
+		sed -i.orig 's|^override pkglibdir := /.*|override pkglibdir := $(pkglibdir)/postgresql|' src/Makefile.global &&
 		make -s -j"$(nproc 2>/dev/null || echo 2)" && make -s install && make -s -C contrib install
 } >log 2>&1 || { tail -n 40 log >&2; echo "stepadv: PostgreSQL was not built" >&2; exit 2; }
 # What Valgrind says of the server itself, and its developers know of.

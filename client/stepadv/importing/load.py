@@ -5,6 +5,7 @@ import signal
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -49,6 +50,10 @@ class Parts:
                 pickle.dump(parts, self.file, 5)
             self.file.flush()
         except OSError as error:
+            # Otherwise Python 3.14 reports that the rest of it cannot be written.
+            with suppress(OSError):
+                if self.file is not None:
+                    self.file.close()
             raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error.strerror}") from None
         self.held = {}
 

@@ -48,8 +48,9 @@ def plain_path(source: str) -> str:
 class Tables:
     def __init__(self, connection: psycopg.Connection[Any], options: Namespace):
         self.connection, self.options = connection, options
-        if value(connection, "SELECT getdatabaseencoding()") != "UTF8":
-            raise Failed("rollouts cannot be loaded into a database whose encoding is not UTF8")
+        if (encoding := value(connection, "SELECT getdatabaseencoding()")) != "UTF8":
+            name = connection.info.dbname
+            raise Failed(f"encoding {encoding} of database {name} is not UTF8: use createdb -E UTF8 -T template0")
         self.shape = self.find_shape()
         keys = [*self.shape.keys, "rollout_id"]
         self.columns = [*keys, *self.shape.others, *OF_ROLLOUT]
