@@ -13,11 +13,12 @@ COMMENT ON FUNCTION stepadv_internal.read_below(regclass[]) IS
 'kept: changing (another each time), setting (depends on the session), unknown (a STABLE function), unwatched (a '
 'table that a function reads), virtual (a column)';
 
-CREATE FUNCTION stepadv_internal.mark_below(views regclass[]) RETURNS bigint
+CREATE FUNCTION stepadv_internal.mark_below(views regclass[], noted jsonb) RETURNS bigint
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_mark_below';
-COMMENT ON FUNCTION stepadv_internal.mark_below(regclass[]) IS
-'a value that stays the same as long as what is below views stays the same, with its partitions, children and '
-'triggers: found by who wrote the rows of the catalog, and where these are; a different value: unknown';
+COMMENT ON FUNCTION stepadv_internal.mark_below(regclass[], jsonb) IS
+'a value that stays the same as long as what is below views, as folded_from noted it, stays the same, with its '
+'partitions, children and triggers: found by who wrote the rows of the catalog, and where these are; a different '
+'value: unknown';
 
 -- With the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
 -- here: as in this database. Places of nodes in the text of a view are no part of its definition: they
@@ -87,17 +88,17 @@ CREATE FUNCTION stepadv_internal.folded_from(views regclass[], attachment regcla
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT jsonb_agg(jsonb_build_object('here', b.here, 'anywhere', md5(CASE b.kind
+	SELECT n.noted || jsonb_build_array(jsonb_build_object('mark',
+		stepadv_internal.mark_below(array_remove(folded_from.views, NULL), n.noted)))
+	FROM (SELECT jsonb_agg(jsonb_build_object('here', b.here, 'anywhere', md5(CASE b.kind
 		WHEN 'place' THEN ''
 		WHEN 'triggers' THEN ''
 		WHEN 'view' THEN pg_get_viewdef(b.object)
 		WHEN 'label' THEN concat_ws(' ', format_type(b.object, NULL), b.name)
 		WHEN 'function' THEN coalesce((SELECT ROW(g.aggtransfn, g.aggfinalfn, g.agginitval)::text
 			FROM pg_aggregate g WHERE g.aggfnoid = b.object), pg_get_functiondef(b.object))
-		ELSE stepadv_internal.relation_name(b.object::regclass) END)) ORDER BY b.here)
-		|| jsonb_build_array(jsonb_build_object('mark',
-			stepadv_internal.mark_below(array_remove(folded_from.views, NULL))))
-	FROM stepadv_internal.below(folded_from.views, folded_from.attachment) b
+		ELSE stepadv_internal.relation_name(b.object::regclass) END)) ORDER BY b.here) AS noted
+		FROM stepadv_internal.below(folded_from.views, folded_from.attachment) b) n
 $$;
 COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[], regclass) IS
 'part of maintain and refresh: what the groups are folded from, to be compared by changed_since';
@@ -112,7 +113,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF changed_since.noted @> jsonb_build_array(jsonb_build_object('mark',
-		stepadv_internal.mark_below(array_remove(changed_since.views, NULL)))) THEN
+		stepadv_internal.mark_below(array_remove(changed_since.views, NULL), changed_since.noted))) THEN
 		RETURN;
 	END IF;
 	RETURN QUERY WITH was AS MATERIALIZED (
@@ -208,7 +209,7 @@ DECLARE
 	result boolean := is_asked;
 BEGIN
 	IF NOT result AND (a).folded_from @> jsonb_build_array(jsonb_build_object('mark',
-		stepadv_internal.mark_below(array_remove(views, NULL))))
+		stepadv_internal.mark_below(array_remove(views, NULL), (a).folded_from)))
 	THEN
 		RETURN false;
 	END IF;

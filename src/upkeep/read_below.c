@@ -34,6 +34,7 @@
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
@@ -60,7 +61,7 @@ typedef struct Seen
 
 typedef struct Walk
 {
-	Tuplestorestate *rows;		/* NULL: what is seen is enough */
+	Tuplestorestate *rows;
 	TupleDesc	desc;
 	List	   *seen;
 	Oid			place;			/* the view whose query this is, or calls this */
@@ -76,13 +77,9 @@ static bool walk_node(Node *node, void *context);
 static void
 give(Walk *walk, const char *kind, Oid object, const char *name)
 {
-	Datum		values[] = {CStringGetTextDatum(kind), ObjectIdGetDatum(object), (Datum) 0};
+	Datum		values[] = {CStringGetTextDatum(kind), ObjectIdGetDatum(object), name ? CStringGetTextDatum(name) : (Datum) 0};
 	bool		nulls[] = {false, false, name == NULL};
 
-	if (walk->rows == NULL)
-		return;
-	if (name != NULL)
-		values[2] = CStringGetTextDatum(name);
 	tuplestore_putvalues(walk->rows, walk->desc, values, nulls);
 }
 
@@ -443,31 +440,24 @@ walk_node(Node *node, void *context)
 	return expression_tree_walker(node, walk_node, context);
 }
 
-static void
-walk_views(Walk *walk, FunctionCallInfo fcinfo)
-{
-	int			n;
-	const Oid  *views = list_argument(fcinfo, 0, "views", REGCLASSOID, &n);
-
-	walk->own = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid);
-	for (int i = 0; i < n; i++)
-	{
-		char		kind = get_rel_relkind(views[i]);
-
-		if (kind == RELKIND_VIEW)
-			walk_view(walk, views[i], NULL);
-		else if (kind != '\0')
-			walk_table(walk, views[i], NULL);
-	}
-}
-
 /* read_below(views regclass[]) */
 Datum
 stepadv_read_below(PG_FUNCTION_ARGS)
 {
 	Walk		walk = {.rows = begin_rows(fcinfo, 3), .desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc};
+	int			n;
+	const Oid  *views = list_argument(fcinfo, 0, "views", REGCLASSOID, &n);
 
-	walk_views(&walk, fcinfo);
+	walk.own = getExtensionOfObject(ProcedureRelationId, fcinfo->flinfo->fn_oid);
+	for (int i = 0; i < n; i++)
+	{
+		char		kind = get_rel_relkind(views[i]);
+
+		if (kind == RELKIND_VIEW)
+			walk_view(&walk, views[i], NULL);
+		else if (kind != '\0')
+			walk_table(&walk, views[i], NULL);
+	}
 	return (Datum) 0;
 }
 
@@ -490,45 +480,50 @@ static const struct
 	{"view", RewriteRelationId, RewriteRelRulenameIndexId, Anum_pg_rewrite_ev_class},
 	{"function", ProcedureRelationId, ProcedureOidIndexId, Anum_pg_proc_oid},
 	{"function", AggregateRelationId, AggregateFnoidIndexId, Anum_pg_aggregate_aggfnoid},
-	{"enum", EnumRelationId, EnumTypIdLabelIndexId, Anum_pg_enum_enumtypid},
+	{"label", EnumRelationId, EnumTypIdLabelIndexId, Anum_pg_enum_enumtypid},
+	{"table", RewriteRelationId, RewriteRelRulenameIndexId, Anum_pg_rewrite_ev_class},
 	{"table", InheritsRelationId, InheritsRelidSeqnoIndexId, Anum_pg_inherits_inhrelid},
 	{"table", TriggerRelationId, TriggerRelidNameIndexId, Anum_pg_trigger_tgrelid},
 };
 
-/* mark_below(views regclass[]): the same as long as all that read_below gives of them is what it was. */
+static int64
+mark_object(int64 mark, const char *kind, Oid object)
+{
+	List	   *objects = *kind == 't' && get_rel_relkind(object) != '\0' ? table_family(object) : list_make1_oid(object);
+	ListCell   *cell;
+
+	for (int i = 0; i < lengthof(descriptions); i++)
+		if (strcmp(descriptions[i].kind, kind) == 0)
+			foreach(cell, objects)
+				mark = mark_rows(mark, descriptions[i].catalog, descriptions[i].index, descriptions[i].column, lfirst_oid(cell));
+	return mark;
+}
+
+/* mark_below(views regclass[], noted jsonb): of what was noted, perhaps elsewhere; if that is as it was, so is all. */
 Datum
 stepadv_mark_below(PG_FUNCTION_ARGS)
 {
 	static Remembered marks[16];
 	Remembered *known;
-	Walk		walk = {0};
 	int64		mark = hash_int64_onto(MyDatabaseId, GetSystemIdentifier());
 	uint64		now = catalog_changes();
 	int64		asked;
 	int			n;
 	const Oid  *views = list_argument(fcinfo, 0, "views", REGCLASSOID, &n);
-	ListCell   *cell;
+	Jsonb	   *noted = PG_GETARG_JSONB_P(1);
+	const char *place;
+	char		kind[16];
+	Oid			object;
 
-	for (int i = 0; i < n; i++)
-		mark = hash_int64_onto(views[i], mark);
-	asked = mark;
+	mark = hash_int64_onto(hash_bytes_64(views, n * sizeof(Oid)), mark);
+	asked = hash_int64_onto(hash_bytes_64(noted, VARSIZE(noted)), mark);
 	known = &marks[(uint64) asked % lengthof(marks)];
 	if (known->of == asked && known->as_of == now)
 		PG_RETURN_INT64(known->value);
-	walk_views(&walk, fcinfo);
-	foreach(cell, walk.seen)
-	{
-		const Seen *seen = lfirst(cell);
-		bool		is_table = strcmp(seen->kind, "table") == 0;
-		List	   *objects = is_table ? table_family(seen->object) : list_make1_oid(seen->object);
-		ListCell   *object;
-
-		for (int i = 0; i < lengthof(descriptions); i++)
-			if (strcmp(descriptions[i].kind, seen->kind) == 0)
-				foreach(object, objects)
-					mark = mark_rows(mark, descriptions[i].catalog, descriptions[i].index, descriptions[i].column,
-									 lfirst_oid(object));
-	}
+	place = JsonbToCString(NULL, &noted->root, VARSIZE(noted));
+	while ((place = strstr(place + 1, "\"here\": ")) != NULL)
+		if (sscanf(place, "\"here\": \"%15s %u", kind, &object) == 2)
+			mark = mark_object(mark, kind, object);
 	*known = (Remembered) {asked, mark, now};
 	PG_RETURN_INT64(mark);
 }

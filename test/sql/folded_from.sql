@@ -29,7 +29,7 @@ BEGIN
 	EXECUTE change;
 	SELECT string_agg(c.what, '; ' ORDER BY c.what) INTO changed FROM noted, stepadv_internal.changed_since('{over_it}', NULL, j) c;
 	SELECT names(j) = names(stepadv_internal.folded_from('{over_it}', NULL)) INTO same_by_names FROM noted;
-	SELECT j -> -1 = jsonb_build_object('mark', stepadv_internal.mark_below('{over_it}')) INTO same_mark FROM noted;
+	SELECT j -> -1 = jsonb_build_object('mark', stepadv_internal.mark_below('{over_it}', j)) INTO same_mark FROM noted;
 	RAISE EXCEPTION 'undone';
 EXCEPTION WHEN raise_exception THEN
 	RETURN NEXT;
