@@ -124,7 +124,10 @@ PG_CFLAGS += $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),-Wno-
 # No built file contains the path of the build folder.
 PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.' $(if $(here),'-ffile-prefix-map=$(here)=')
 PG_CPPFLAGS = -I$(here)src
-SHLIB_LINK = -lm $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+# -Bsymbolic: functions of the library itself are not looked up in all others when a session or a worker loads it.
+# From 16 on the server hands down -fvisibility=hidden, which does the same.
+comma = ,
+SHLIB_LINK = -lm $(if $(filter linux%,$(host_os)),-Wl$(comma)-Bsymbolic) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 EXTRA_CLEAN = build
 
 PG_CONFIG ?= pg_config
