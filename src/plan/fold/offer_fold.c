@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -542,6 +543,24 @@ fold_partition(PlannerInfo *root, RelOptInfo *partition, RelOptInfo *grouped)
 	offer_folds(root, partition, grouped, &fold);
 }
 
+/* The planner has no statistics of what UNION ALL gives, but of what is below it. */
+static double
+count_groups(PlannerInfo *root, const RelOptInfo *input, const Fold *fold, double guessed)
+{
+	double		n = 0;
+	ListCell   *lc;
+
+	foreach(lc, root->append_rel_list)
+	{
+		AppendRelInfo *child = lfirst(lc);
+
+		if (input->rtekind == RTE_SUBQUERY && child->parent_relid == input->relid)
+			n += estimate_num_groups(root, (List *) adjust_appendrel_attrs(root, (Node *) fold->keys, 1, &child),
+									 find_base_rel(root, child->child_relid)->rows, NULL, NULL);
+	}
+	return n > 0 ? Min(n, guessed) : guessed;
+}
+
 static void
 offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *rel, void *extra)
 {
@@ -558,7 +577,7 @@ offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_r
 	if (!can_fold(root, rel->reltarget, &fold))
 		return;
 	collect_inputs(root, &fold);
-	fold.n_groups = ((Path *) linitial(rel->pathlist))->rows;
+	fold.n_groups = count_groups(root, input_rel, &fold, ((Path *) linitial(rel->pathlist))->rows);
 	estimate_scatter(root, &fold);
 	charge_revisits(root, rel, &fold);
 	offer_folds(root, input_rel, rel, &fold);
