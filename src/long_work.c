@@ -20,7 +20,6 @@
 #include "long_work.h"
 
 LongWork   *rows_read_for = NULL;
-LongWork   *digests_made_for = NULL;
 
 static bool progress = true;
 static int	progress_interval = 3000;

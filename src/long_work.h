@@ -30,11 +30,10 @@ extern void begin_long_work(LongWork *work, const char *done_verb, const char *u
 extern void advance_long_work(LongWork *work, double n, double look_every);
 
 /*
- * Count rows that a GroupFold reads, and digests that are made; NULL: they are not counted.
- * Who sets one resets it, errors included.
+ * Counts rows that a GroupFold reads; NULL: they are not counted.  Who sets it resets it, errors
+ * included.
  */
 extern PGDLLIMPORT LongWork *rows_read_for;
-extern PGDLLIMPORT LongWork *digests_made_for;
 
 #define ROWS_PER_LOOK 1024
 
@@ -51,19 +50,6 @@ note_rows_read(uint32 n)
 {
 	if (unlikely(rows_read_for != NULL))
 		advance_long_work(rows_read_for, n, ROWS_PER_LOOK);
-}
-
-static inline void
-note_digest_made(void)
-{
-	if (unlikely(digests_made_for != NULL))
-		advance_long_work(digests_made_for, 1, 0);
-}
-
-static inline void
-note_row_read(void)
-{
-	note_rows_read(1);
 }
 
 #endif							/* STEPADV_LONG_WORK_H */

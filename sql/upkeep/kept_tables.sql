@@ -273,3 +273,16 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.drop_kept(regclass, boolean, boolean) IS
 'part of unmaintain and detach: drops what maintain made for an attachment; views_again: and makes its views fold '
 'again; cascade: with what depends on it';
+
+-- For several processes under one Append: each runs one part after the other. What is below is known to be safe there.
+CREATE FUNCTION stepadv_internal.digests_of_part(digests anyelement, query text, n_parts integer, part integer)
+	RETURNS SETOF anyelement
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1000000 ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY EXECUTE digests_of_part.query USING digests_of_part.n_parts, digests_of_part.part;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.digests_of_part(anyelement, text, integer, integer) IS
+'part of maintain and refresh: the rows of a query for a part of the groups; digests: only for the type of its rows';

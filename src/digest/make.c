@@ -30,7 +30,6 @@
 #include "checked_arguments.h"
 #include "arrays.h"
 #include "digest/codec.h"
-#include "long_work.h"
 #include "matrix.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_digest);
@@ -657,6 +656,5 @@ stepadv_group_digest(PG_FUNCTION_ARGS)
 					 errmsg("horizon_width must be above 0")));
 		add_horizons(&making, width);
 	}
-	note_digest_made();
 	PG_RETURN_POINTER(digest_write(&making.digest));
 }

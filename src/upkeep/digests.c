@@ -15,14 +15,19 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "utils/builtins.h"
 #include "utils/queryenvironment.h"
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
 #include "compat.h"
 #include "upkeep/digests.h"
-#include "upkeep/whole.h"
+
+/* So many groups are worth the start of processes. */
+#define MANY_DIGESTS 500
 
 /* ----------
  * Sets of groups as relations
@@ -242,39 +247,103 @@ keep_digests_left(Kept *kept)
  * ----------
  */
 
-typedef struct Whole
+/* All rows of a query, which may be planned for several processes, as INSERT … SELECT never is. */
+typedef struct AllDigests
 {
-	Kept	   *kept;
-	LongWork   *work;
-} Whole;
+	DestReceiver receiver;
+	const char *text;
+	LongWork   *work;			/* or NULL */
+	Tuplestorestate *rows;
+	TupleDesc	desc;			/* in this: */
+	MemoryContext context;
+} AllDigests;
 
 static void
-write_all_digests(void *argument)
+start_rows(DestReceiver *receiver, int operation, TupleDesc desc)
 {
-	kept_execute_once(argument, KEPT_WRITE_ALL_DIGESTS);
+	AllDigests *all = (AllDigests *) receiver;
+	MemoryContext old = MemoryContextSwitchTo(all->context);
+
+	all->desc = CreateTupleDescCopy(desc);
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+take_row(TupleTableSlot *slot, DestReceiver *receiver)
+{
+	AllDigests *all = (AllDigests *) receiver;
+
+	tuplestore_puttupleslot(all->rows, slot);
+	if (all->work != NULL)
+		advance_long_work(all->work, 1, 0);
+	return true;
+}
+
+static void
+end_rows(DestReceiver *receiver)
+{
 }
 
 static void
 make_all_digests(void *argument)
 {
-	Whole	   *whole = argument;
+	AllDigests *all = argument;
+	SPIExecuteOptions options = {.dest = &all->receiver};
 
-	telling(&digests_made_for, whole->work, write_all_digests, whole->kept);
+	all->receiver = (DestReceiver) {take_row, start_rows, end_rows, end_rows, DestTuplestore};
+	if (SPI_execute_extended(all->text, &options) != SPI_OK_SELECT)
+		elog(ERROR, "the digests of groups cannot be read");
+}
+
+/*
+ * Several processes make the digests of many groups, each those of a part, one by one, if what they read and call is
+ * safe there.  The leader makes none: meanwhile others could not hand on what they have made.
+ */
+static const char *
+text_of_all_digests(const Kept *kept, uint64 n_groups)
+{
+	static const char shared[] =
+	"SELECT string_agg(format('SELECT r.* FROM stepadv_internal.digests_of_part(NULL::%s, %L, 8, %s) r', $2, $3, i),"
+	" ' UNION ALL ') FROM generate_series(0, 7) i"
+	" WHERE NOT EXISTS (SELECT FROM stepadv_internal.read_below(ARRAY[$1]) b"
+	" LEFT JOIN pg_proc f ON b.kind = 'function' AND f.oid = b.object"
+	" LEFT JOIN pg_class t ON b.kind = 'table' AND t.oid = b.object"
+	" WHERE f.proparallel <> 's' OR t.relkind = 'f' OR t.relpersistence = 't'"
+	" OR (stepadv_internal.engine_table(t.oid)).kind IS NOT NULL)";
+	Oid			types[] = {REGCLASSOID, REGCLASSOID, TEXTOID};
+	Datum		values[] = {ObjectIdGetDatum(kept->made_digests), ObjectIdGetDatum(kept->digests),
+	CStringGetTextDatum(kept_text(kept, kept_statement_text(KEPT_MAKE_PART_OF_DIGESTS)))};
+	const char *text = NULL;
+
+	if (kept->by_index && n_groups >= MANY_DIGESTS && max_parallel_workers_per_gather > 1 &&
+		SPI_execute_with_args(shared, 3, types, values, NULL, true, 0) == SPI_OK_SELECT)
+		text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+	if (text == NULL)
+		return kept_text(kept, kept_statement_text(KEPT_MAKE_ALL_DIGESTS));
+	kept_set("parallel_leader_participation", "off");
+	return text;
 }
 
 void
 keep_all_digests(Kept *kept, bool is_asked, uint64 n_groups)
 {
 	LongWork	work;
-	Whole		whole = {kept, is_asked ? &work : NULL};
+	AllDigests	all = {.context = CurrentMemoryContext, .work = is_asked ? &work : NULL};
 	SPITupleTable *groups;
+	bool		done;
 
 	if (!OidIsValid(kept->digests))
 		return;
 	kept_execute_once(kept, KEPT_CLEAR_ALL_DIGESTS);
 	/* A group that is divided counts more than once. */
 	begin_long_work(&work, "summed up", "groups", kept_source(kept), "about ", n_groups);
-	if (succeeds(make_all_digests, &whole))
+	all.rows = tuplestore_begin_heap(false, false, work_mem);
+	all.text = text_of_all_digests(kept, n_groups);
+	done = succeeds(make_all_digests, &all);
+	if (done)
+		execute_with(kept, KEPT_ADD_DIGESTS, DIGESTS_NAME, all.rows, all.desc);
+	tuplestore_end(all.rows);
+	if (done)
 		return;
 	kept_execute_once(kept, KEPT_ALL_KEYS);
 	groups = SPI_tuptable;

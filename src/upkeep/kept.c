@@ -354,10 +354,16 @@ find_kept(Oid attachment)
  * ----------
  */
 
-static void
-set_for_now(const char *name, const char *value)
+void
+kept_set(const char *name, const char *value)
 {
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+void
+allow_sequential_scans(const Kept *kept, bool allow)
+{
+	kept_set("enable_seqscan", allow || !kept->by_index ? "on" : "off");
 }
 
 #define KEEPING_CONTEXT (SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS)
@@ -382,9 +388,9 @@ with_kept(Oid attachment, KeptWork work, void *argument)
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(owner, context | KEEPING_CONTEXT | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
-	set_for_now("search_path", "pg_catalog, pg_temp");
-	set_for_now("extra_float_digits", "1");
-	set_for_now("jit", "off");
+	kept_set("search_path", "pg_catalog, pg_temp");
+	kept_set("extra_float_digits", "1");
+	kept_set("jit", "off");
 	n_at_work++;
 	PG_TRY();
 	{
@@ -397,7 +403,7 @@ with_kept(Oid attachment, KeptWork work, void *argument)
 			 * for each group when they have grown.
 			 */
 			if (kept->by_index)
-				set_for_now("enable_seqscan", "off");
+				allow_sequential_scans(kept, false);
 			work(kept, argument);
 		}
 	}

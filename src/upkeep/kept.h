@@ -36,7 +36,8 @@ typedef enum KeptStatement
 	KEPT_ALL_KEYS,
 	KEPT_MAKE_DIGESTS_ONE,
 	KEPT_MAKE_DIGESTS_SET,
-	KEPT_WRITE_ALL_DIGESTS,
+	KEPT_MAKE_ALL_DIGESTS,
+	KEPT_MAKE_PART_OF_DIGESTS,
 	KEPT_ANALYZE_DIGESTS,
 	KEPT_CLEAR_DIGESTS_ONE,
 	KEPT_CLEAR_DIGESTS_SET,
@@ -80,6 +81,12 @@ typedef void (*KeptWork) (Kept *kept, void *argument);
  * connected to SPI.  Nothing is done if the attachment keeps no groups.
  */
 extern void with_kept(Oid attachment, KeptWork work, void *argument);
+
+/* A setting for the work. */
+extern void kept_set(const char *name, const char *value);
+
+/* Whether tables may be read as a whole where an index leads to groups. */
+extern void allow_sequential_scans(const Kept *kept, bool allow);
 
 /* The views that kept groups are folded by, and others whose changes change what is kept. */
 extern List *kept_views(const Kept *kept);

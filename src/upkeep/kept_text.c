@@ -57,7 +57,10 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_ALL_KEYS] = "SELECT {c.*} FROM {C} c",
 	[KEPT_MAKE_DIGESTS_ONE] = "SELECT p.* FROM {P} p WHERE {p=$}",
 	[KEPT_MAKE_DIGESTS_SET] = "SELECT p.* FROM {P} p JOIN " GROUPS_NAME " g ON {p=g}",
-	[KEPT_WRITE_ALL_DIGESTS] = "INSERT INTO {D} SELECT p.* FROM {P} p",
+	[KEPT_MAKE_ALL_DIGESTS] = "SELECT p.* FROM {P} p",
+	/* By index, group by group, of so many parts one: nothing is read twice by processes that share them. */
+	[KEPT_MAKE_PART_OF_DIGESTS] = "SELECT p.* FROM {C} c CROSS JOIN LATERAL (SELECT p.* FROM {P} p WHERE {p=c} OFFSET 0) p "
+	"WHERE abs(hashtid(c.ctid) % $1) = $2",
 	[KEPT_ANALYZE_DIGESTS] = "ANALYZE {D}",
 	[KEPT_CLEAR_DIGESTS_ONE] = "DELETE FROM {D} d WHERE {d=$}",
 	[KEPT_CLEAR_DIGESTS_SET] = "DELETE FROM {D} d USING " GROUPS_NAME " g WHERE {d=g}",

@@ -74,6 +74,52 @@ like(told("SELECT stepadv.refresh('skewed')", "$at_once UPDATE skewed SET n = -n
 like(told("SELECT stepadv.refresh('skewed')", "$at_once UPDATE skewed SET n = -n WHERE g > 290"), qr/^(folded \d+ of 110 groups of "public.skewed".*(\n|$)){110}$/, 'fewer');
 is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('skewed')"), '0', 'either way all is right');
 
+# Digests of many groups: processes make them in eight parts, with an index alone and unless something that they call is not for
+# them.  They are what one process makes.
+$node->safe_psql('postgres', q(
+	CREATE TABLE many AS SELECT g, r, n, g % 7 + n AS st, r % 2 AS act, (g * r * n % 5)::float8 AS score FROM generate_series(1, 600) g, generate_series(1, 3) r, generate_series(1, 4) n;
+	CREATE FUNCTION as_is(integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+	CREATE VIEW called AS SELECT g, r, n, st, act, score, 'v' || as_is(r % 2) AS version FROM many;
+	SELECT stepadv.attach(t, '{g}', 'r', 'n', 'st', 'act', 'score', columns => c, views => '{all}') FROM (VALUES ('many'::regclass, '{}'::jsonb), ('called', '{"policy_version": "version"}')) s(t, c);
+));
+# How often a part was made, and the digests.
+sub parts
+{
+	my ($source, $settings) = @_;
+	my $before = parts_made();
+	my $told = told("$settings SELECT stepadv.maintain('$source')", $at_once);
+	my $digests = $node->safe_psql('postgres', "SELECT md5(string_agg(d::text, ' ' ORDER BY g)), count(digest), count(*) FROM ${source}_digests d");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('$source')"), '0', "$source is right");
+	$node->safe_psql('postgres', "SELECT stepadv.unmaintain('$source')");
+	return (parts_made() - $before, $digests, $told);
+}
+sub parts_made { return $node->safe_psql('postgres', q(SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'digests_of_part')); }
+my ($n, $alone, $told) = parts('many', "SET track_functions = 'pl';");
+is($n, 0, 'no index');
+$node->safe_psql('postgres', 'CREATE INDEX ON many (g)');
+my ($n_shared, $shared, $told_shared) = parts('many', "SET track_functions = 'pl';");
+is($n_shared, 8, 'parts by processes');
+is($shared, $alone, 'the same digests');
+like($shared, qr/\|600\|600$/, 'of all groups');
+is((parts('called', "SET track_functions = 'pl';"))[0], 0, 'a function that is not declared to be parallel safe');
+# A method that one of them fails at in one of the processes.
+$node->safe_psql('postgres', q(
+	CREATE FUNCTION picky(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+	BEGIN
+		IF (SELECT count(*) FROM stepadv.steps(rollouts)) = 13 THEN
+			RAISE EXCEPTION 'picky does not like 13 steps' USING ERRCODE = 'data_exception';
+		END IF;
+		RETURN QUERY SELECT s.step_id, s.rollout_id, s.step_no, 0::float8 FROM stepadv.steps(rollouts) s;
+	END $$;
+	SELECT stepadv.register_method('picky(stepadv.rollout_group)');
+	CREATE TABLE picked AS TABLE many;
+	INSERT INTO picked VALUES (77, 4, 1, 0, 0, 1);
+	CREATE INDEX ON picked (g);
+	SELECT stepadv.attach('picked', '{g}', 'r', 'n', 'st', 'act', 'score', views => '{all}');
+));
+my ($n_picked, $picked) = parts('picked', "SET track_functions = 'pl';");
+ok($n_picked > 0 && $picked =~ /\|599\|600$/, 'all but the group that it fails at') or diag($n_picked, $picked);
+
 # An error on the way leaves nothing behind.
 is(told("$at_once SET statement_timeout = '1ms'; SELECT stepadv.refresh('steps', 'steps', full => true), pg_sleep(1)") =~ /failed/, 1, 'cancelled');
 is(told("SELECT count(*) FROM steps_groups; SELECT count(*) FROM versions_progress_over_time",

@@ -698,7 +698,7 @@ next_input(FoldInput *input)
 				return false;
 			source = input->source;
 		}
-		note_row_read();
+		note_rows_read(1);
 		if (source->n_required > 0 && !has_required(source, row))
 			continue;
 		input->stored_step = NULL;
