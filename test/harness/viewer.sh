@@ -8,6 +8,9 @@ if [ -e "$built" ] && [ -z "$(find client/report -newer "$built")" ]; then
 	exit 0
 fi
 command -v npm >/dev/null || { echo "stepadv: no viewer for reports: npm is missing" >&2; exit 1; }
+# As in Ubuntu 22.04; esbuild refuses it.
+node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' ||
+	{ echo "stepadv: no viewer for reports: Node.js $(node --version) is older than 18" >&2; exit 1; }
 mkdir -p build/viewer
 rm -rf build/viewer/src
 cp -R client/report/. build/viewer/

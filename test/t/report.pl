@@ -15,7 +15,7 @@ use lib $FindBin::Bin;
 use Browser;
 
 my $client = abs_path('client');
-plan skip_all => 'the viewer is not built: npm is missing (52 tests)' if !-e "$client/stepadv/report/static/viewer.js";
+plan skip_all => 'the viewer is not built: npm or Node.js 18 is missing (52 tests)' if !-e "$client/stepadv/report/static/viewer.js";
 plan skip_all => 'needs python3-psycopg' if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $said, '2>', \my $wrong);
 
 my $node = PostgreSQL::Test::Cluster->new('report');
