@@ -1,14 +1,13 @@
 """A conversation as steps: each call of a turn is one, a turn without calls is one.
 
-Items come in order: what is seen (see, result), then what the model does (think, say, call).  One of the model's with
-new=True begins a turn; else a turn is what the model does until something comes back.
+Items come in order: what is seen (see, result), then what the model does (think, say, call).  A turn is what the
+model does until something comes back, or begin is called.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from itertools import groupby
-from operator import attrgetter
+from itertools import chain
 from typing import NamedTuple
 
 from stepadv.importing.values import Json, Unreadable, at, fields, first, given, listed, objects, parse, to_json, words
@@ -18,7 +17,6 @@ SEE, RESULT, SAY, THINK, CALL = range(5)
 
 class Item(NamedTuple):
     kind: int
-    turn: int
     text: str | None = None
     id: str | None = None
     tool: str | None = None
@@ -43,7 +41,7 @@ def text_of(content: Json) -> str | None:
 RETURNCODE = re.compile(r"\s*<returncode>(0</returncode>)?")
 STATUS = re.compile(r'"(?:exit_code|returncode)": *(?:(0)(?!\w)|-?[0-9])')
 FAILURE = re.compile(
-    r"[\s\[({\"'<]*(?:error\b|\w*(?:error|exception):|traceback \(most recent call last\)|tool_use_error"
+    r"[\s\[({\"'<]*(?:error\b|(?=\w++:)\w*(?:error|exception):|traceback \(most recent call last\)|tool_use_error"
     r"|command failed|fatal:|invalid action|could not find|no results\b|the last page searched was not found)",
     re.IGNORECASE,
 )
@@ -59,7 +57,7 @@ def reads_well(result: str) -> bool:
     return FAILURE.match(head) is None
 
 
-HUGE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
+HUGE = re.compile(r"\d(?:[eE]\+?\d{3}|\d{299})")
 
 
 def parse_arguments(raw: Json) -> tuple[Json, str | None, str | None]:
@@ -81,30 +79,40 @@ def parse_arguments(raw: Json) -> tuple[Json, str | None, str | None]:
 
 class Conversation:
     def __init__(self) -> None:
-        self.items: list[Item] = []
+        self.turns: list[list[Item]] = [[]]  # the first: what was before any
+        self.is_seen = True  # what came last is not the model's
         self.dropped: Counter[str] = Counter()
         self.repaired: Counter[str] = Counter()
 
-    def add(self, kind: int, text: str | None = None, new: bool = False, *more: Json) -> None:
-        """more: id, tool, args, ok."""
-        last = self.items[-1] if self.items else Item(RESULT, 0)
-        begins = kind >= SAY and (new or last.kind < SAY)
-        self.items.append(Item(kind, last.turn + begins, text, *more))
+    @property
+    def items(self) -> list[Item]:
+        return list(chain.from_iterable(self.turns))
+
+    def begin(self) -> None:
+        self.turns.append([])
+        self.is_seen = False
+
+    def add(self, item: Item) -> None:
+        if item.kind < SAY:
+            self.is_seen = True
+        elif self.is_seen:
+            self.begin()
+        self.turns[-1].append(item)
 
     def see(self, text: str | None) -> None:
-        self.add(SEE, text)
+        self.add(Item(SEE, text))
 
     def result(self, text: str | None, id: Json = None, ok: bool | None = None) -> None:
-        self.add(RESULT, text, False, words(id), None, None, ok)
+        self.add(Item(RESULT, text, words(id), None, None, ok))
 
-    def say(self, text: str | None, new: bool = False) -> None:
-        self.add(SAY, text, new)
+    def say(self, text: str | None) -> None:
+        self.add(Item(SAY, text))
 
-    def think(self, text: str | None, new: bool = False) -> None:
-        self.add(THINK, text, new)
+    def think(self, text: str | None) -> None:
+        self.add(Item(THINK, text))
 
     def call(self, tool: Json, args: Json, id: Json = None) -> None:
-        self.add(CALL, None, False, words(id), words(tool), args)
+        self.add(Item(CALL, None, words(id), words(tool), args))
 
     def about(self) -> dict[str, Json]:
         return {"steps": self.steps(), "dropped": self.dropped, "repaired": self.repaired}
@@ -113,35 +121,36 @@ class Conversation:
         """In a turn, the model's items come first, then what came back, which the next turn sees."""
         steps: list[dict[str, Json]] = []
         seen = None
-        for number, items in groupby(self.items, key=attrgetter("turn")):
-            parts: list[list[Item]] = [[], [], [], [], []]
-            back = []
-            for item in items:
-                parts[item.kind].append(item)
-                back += [item.text] if item.kind <= RESULT else []
-            told = join(back)
-            if number > 0:
-                said, thought = (join([i.text for i in parts[kind]]) for kind in (SAY, THINK))
-                about = {"turn": number - 1, "observation": seen}
-                for position, call in enumerate(parts[CALL]):
-                    meta = given({"text": said, "thought": thought}) if position == 0 else {}
-                    result = result_of(parts[RESULT], call, position)
-                    steps.append(self._step_of_call(call, result) | about | {"meta": meta or None})
-                if not parts[CALL] and parts[SAY]:
-                    meta = given({"thought": thought})
-                    steps.append(about | {"next_observation": told, "action": said, "meta": meta or None})
-                elif not parts[CALL]:
-                    self.dropped["reasoning without an action"] += 1
+        for turn, items in enumerate(self.turns, -1):
+            told = join([item.text for item in items if item.kind < SAY])
+            said = [item.text for item in items if item.kind == SAY]
+            calls = [item for item in items if item.kind == CALL]
+            meta = given({"thought": join([item.text for item in items if item.kind == THINK])})
+            if calls:
+                meta |= given({"text": join(said)})
+                results = [item for item in items if item.kind == RESULT]
+                for position, call in enumerate(calls):
+                    step = self._step_of_call(call, result_of(results, call, position))
+                    steps.append({"turn": turn, "observation": seen, **step, "meta": meta or None})
+                    meta = {}
+            elif said:
+                about = {"turn": turn, "observation": seen, "next_observation": told, "action": join(said)}
+                steps.append({**about, "meta": meta or None})
+            elif turn >= 0:
+                self.dropped["reasoning without an action"] += 1
             seen = told
         return steps
 
     def _step_of_call(self, call: Item, result: Item | None) -> dict[str, Json]:
         args, written, repaired = parse_arguments(call.args)
         told, ok = (result.text, result.ok) if result else (None, None)
-        is_so = {"calls without a name": call.tool is None, "calls without a result": told is None}
-        for what in filter(None, (repaired, *(what for what in is_so if is_so[what]))):
-            self.repaired[what] += 1
-        if told is not None and ok is None:
+        if repaired:
+            self.repaired[repaired] += 1
+        if call.tool is None:
+            self.repaired["calls without a name"] += 1
+        if told is None:
+            self.repaired["calls without a result"] += 1
+        elif ok is None:
             ok = reads_well(told)
         action = f'{{"name": {to_json(call.tool)}, "arguments": {"null" if written is None else written}}}'
         return {"next_observation": told, "action": action, "tool": call.tool, "args": args, "ok": ok}
@@ -153,7 +162,8 @@ def result_of(results: list[Item], call: Item, position: int) -> Item | None:
     in_order = results[position] if position < len(results) else None
     if call.id is None:
         return in_order
-    place = next((n for n, r in enumerate(results) if r.id == call.id), None)
+    ids = [result.id for result in results]
+    place = ids.index(call.id) if call.id in ids else None
     if in_order is not None and in_order.id is None and (place is None or position < place):
         return in_order
     return None if place is None else results[place]
@@ -194,7 +204,8 @@ def ends(block: Json, endings: tuple[str, ...]) -> bool:
 
 
 def inner_of(block: Json, names: tuple[str, ...]) -> dict[str, Json]:
-    return fields(first(block, " ".join(names)))
+    record = fields(block)
+    return next((fields(record[name]) for name in names if record.get(name) is not None), {})
 
 
 def text_of_blocks(blocks: list[Json], thoughts: bool = False) -> str | None:
@@ -244,7 +255,10 @@ def hear_model(talk: Conversation, message: dict[str, Json], content: Json) -> N
     blocks = listed(content)
     said = text_of_blocks(blocks) if isinstance(content, list) else text_of(content)
     thought = text_of(first(message, "reasoning_content reasoning"))
-    talk.think(text_of_blocks(blocks, True) if thought is None and blocks else thought, new=True)
+    thought = text_of_blocks(blocks, True) if thought is None and blocks else thought
+    talk.begin()
+    if thought is not None:
+        talk.think(thought)
     # Some have the same calls in both places.
     calls = calls_of(message) or [block for block in blocks if ends(block, OF_CALL)]
     if said or not calls:

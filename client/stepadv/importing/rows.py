@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -10,10 +10,11 @@ from stepadv.importing.format import Bad, Rollout
 from stepadv.importing.values import Json, fields, given, is_name, parse_time, to_json, type_of, words
 from stepadv.text import shorten
 
-NULL = r"\N"
 MOST = 1e300
-# For COPY's text format.
-ESCAPES = (("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
+# COPY's CSV format with a quote that texts hardly have.  They have no U+0000, which is the quote until it is known
+# whether they have this one: so a rollout's steps are escaped all at once.
+COPIED_AS = r"(FORMAT csv, DELIMITER E'\t', QUOTE E'\x01')"
+NULL = ""
 
 
 def wrong(name: str, wanted: str, value: Json) -> Bad:
@@ -21,16 +22,12 @@ def wrong(name: str, wanted: str, value: Json) -> Bad:
 
 
 def text(value: Json, name: str = "") -> str:
-    found = value if isinstance(value, str) else to_json(value)
-    for sign, escaped in ESCAPES:
-        if sign in found:
-            found = found.replace(sign, escaped)
-    return found
+    return f"\0{value if isinstance(value, str) else to_json(value)}\0"
 
 
 def jsonb(value: Json, name: str) -> str:
     try:
-        return text(to_json(value))
+        return f"\0{to_json(value)}\0"
     except ValueError:
         raise Bad(f"a number out of range in {name}") from None
     except RecursionError:
@@ -45,18 +42,22 @@ def number(value: Json, name: str) -> str:
     return repr(value)
 
 
-def whole(value: Json, name: str, bits: int = 31) -> str:
+def integer(value: Json, name: str, bits: int = 31) -> int:
     if type(value) is not int:
         if number(value, name) and value != value // 1:
             raise Bad(f"{name} must be a whole number, not {value}")
         value = int(value)
     if not -1 << bits <= value < 1 << bits:
         raise Bad(f"{name} is out of range")
-    return repr(value)
+    return value
+
+
+def whole(value: Json, name: str) -> str:
+    return repr(integer(value, name))
 
 
 def long(value: Json, name: str) -> str:
-    return whole(value, name, 63)
+    return repr(integer(value, name, 63))
 
 
 def cost(value: Json, name: str) -> str:
@@ -66,27 +67,22 @@ def cost(value: Json, name: str) -> str:
     return found
 
 
-def typed(kind: type, noun: str, spell: Callable[[Any], str]) -> "Encode":
-    def encode(value: Json, name: str) -> str:
-        if type(value) is not kind:
-            raise wrong(name, noun, value)
-        return spell(value)
-
-    return encode
+def string(value: Json, name: str) -> str:
+    if type(value) is not str:
+        raise wrong(name, "string", value)
+    return f"\0{value}\0"
 
 
-def letter(value: bool) -> str:
+def truth(value: Json, name: str) -> str:
+    if type(value) is not bool:
+        raise wrong(name, "boolean", value)
     return "t" if value else "f"
 
 
-truth, string = typed(bool, "boolean", letter), typed(str, "string", text)
-
-
 def channel(value: Json, name: str) -> str:
-    found = string(value, name)
-    if found not in ("train", "validation"):
+    if string(value, name) and value not in ("train", "validation"):
         raise Bad(f"{name} must be train or validation, not {shorten(value, 60)}")
-    return found
+    return value
 
 
 def time(value: Json, name: str) -> str:
@@ -113,7 +109,7 @@ def is_id(v: float) -> bool:
 
 # What a real does not hold is 0 to it.
 ids = array("whole numbers", {int, float}, is_id, lambda v: repr(int(v)))
-mask = array("booleans", {bool}, lambda v: True, letter)
+mask = array("booleans", {bool}, lambda v: True, lambda v: "t" if v else "f")
 logprobs = array("numbers", {int, float}, lambda v: bool(abs(v) < 3e38), lambda v: repr(v) if abs(v) > 1e-37 else "0")
 
 Encode = Callable[[Json, str], str]
@@ -133,11 +129,13 @@ def encoded(table: dict[str, Encode], record: dict[str, Json]) -> str:
     return "\t".join([NULL if (v := get(name)) is None else encode(v, name) for name, encode in table.items()])
 
 
-def as_bytes(line: str) -> bytes:
+def for_copy(lines: list[str], of_steps: bool = True) -> bytes:
     try:
-        return line.encode()
+        return b"".join(map(str.encode, lines)).replace(b"\1", b"\1\1").replace(b"\0", b"\1")
     except UnicodeEncodeError as error:
-        raise Bad(f"half of a surrogate pair (U+{ord(error.object[error.start]):04X}) in a string") from None
+        half = error.object[error.start]
+        step = next(i for i, line in enumerate(lines) if half in line) if of_steps else None
+        raise Bad(f"half of a surrogate pair (U+{ord(half):04X}) in a string", step) from None
 
 
 class Shape(NamedTuple):
@@ -158,12 +156,10 @@ def names_of(rollout: Rollout, shape: Shape, options: Namespace) -> dict[str, Js
             raise wrong(name, "string", value)
         names[name] = words(value)
     task, group = names["task_id"], names["group_id"]
-    for name, value in {
-        "task_id or group_id": task if group is None else group,
-        "rollout_id": names["rollout_id"],
-    }.items():
-        if value is None:
-            raise Bad(f"{name} must be given")
+    if task is None and group is None:
+        raise Bad("task_id or group_id must be given")
+    if names["rollout_id"] is None:
+        raise Bad("rollout_id must be given")
     if "group_id" in shape.keys:
         names["group_id"] = task if group is None else group
     else:
@@ -210,8 +206,9 @@ class Row:
         is_judged = self.outcome is not None or self.success is not None
         self.verdict = rollout.get("verdict", "") if is_judged else None
         others = {name: OF_GROUP[name] for name in shape.others}
-        parts = [*map(text, self.key), *([encoded(others, names)] if others else []), encoded(OF_ROLLOUT, about)]
-        self.line = as_bytes("\t".join(parts))
+        prefix = "".join(f"{text(key)}\t" for key in self.key)
+        line = prefix + (encoded(others, names) + "\t" if others else "") + encoded(OF_ROLLOUT, about) + "\n"
+        self.line = for_copy([line], of_steps=False)
         steps = rollout.get("steps") or []
         # If steps have numbers there may be others elsewhere.
         self.is_whole = not any(step.get("step_no") is not None for step in steps)
@@ -219,25 +216,25 @@ class Row:
         self.numbers = [step["step_no"] for step in steps]
         self.n_actions = sum(step.get("action") is not None for step in steps)
         self.has_rare = any(not RARE.keys().isdisjoint(step) for step in steps)
-        self.later: bytes | None = None
-        self.step_lines = list(self.lines_of(steps, shape.start))
+        self.later: str | None = None
+        self.lines = list(self.lines_of(steps, prefix, shape.start))
+        self.data = for_copy(self.lines)
 
-    def lines_of(self, steps: list[dict[str, Json]], start: str) -> Iterator[bytes]:
+    def lines_of(self, steps: list[dict[str, Json]], prefix: str, start: str) -> Iterator[str]:
         """A result that the next step saw is stored once.  later: the line of the first step, if that is not the
         rollout's first."""
-        prefix = "\t".join(map(text, self.key))
         table = OF_STEP | RARE if self.has_rare else OF_STEP
-        seen_next = [step.get("observation") for step in steps[1:]]
-        for i, (step, seen) in enumerate(zip_longest(steps, seen_next)):
-            if seen is not None and step.get("next_observation") == seen:
-                step = {**step, "next_observation": None}
+        for step, after in pairwise(steps):
+            if after.get("observation") is not None and step.get("next_observation") == after["observation"]:
+                step["next_observation"] = None
+        for i, step in enumerate(steps):
             try:
                 if self.has_rare:
                     check_lengths(step)
-                line = as_bytes(f"{prefix}\t{encoded(table, step)}")
                 if i == 0 and step.get("observation") is None:
-                    self.later, line = line, as_bytes(f"{prefix}\t{encoded(table, {**step, 'state': start})}")
-                yield line
+                    self.later = f"{prefix}{encoded(table, step)}\n"
+                    step["state"] = start
+                yield f"{prefix}{encoded(table, step)}\n"
             except Bad as bad:
                 raise Bad(str(bad), i) from None
 
@@ -261,7 +258,7 @@ def number_steps(steps: list[dict[str, Json]]) -> None:
         raise Bad("step_no must be given for every step or none")
     for i, step in enumerate(steps):
         try:
-            step["step_no"] = int(whole(step["step_no"], "step_no"))
+            step["step_no"] = integer(step["step_no"], "step_no")
         except Bad as bad:
             raise Bad(str(bad), i) from None
     if len({step["step_no"] for step in steps}) < len(steps):

@@ -109,11 +109,6 @@ def why_no_step(span: Span, within: set[str], last: Span) -> str | None:
     return "calls of the model noted twice" if is_same else None
 
 
-def with_id(item: Item, n: int) -> Item:
-    """Calls without ids get some, by which results find them."""
-    return item._replace(id=item.id or f"\0{n}") if item.kind == CALL else item
-
-
 def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
     # Of two with one id the later has more.
     unique = {span.get("span") or f"\0{i}": span for i, span in enumerate(spans)}
@@ -125,7 +120,9 @@ def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
         if span["kind"] == "llm" and why is None:
             heard, said = hear_messages(span.get("heard")), hear_messages(span.get("said"))
             dropped += heard.dropped
-            turns.append(Turn(span, heard.items, list(map(with_id, said.items, range(len(said.items))))))
+            # Calls without ids get some, by which results find them.
+            named = (i._replace(id=i.id or f"\0{n}") if i.kind == CALL else i for n, i in enumerate(said.items))
+            turns.append(Turn(span, heard.items, list(named)))
             continue
         # A span with the name of something that the model calls is that tool, regardless of its recorded kind.
         found = call_of(span, turns, taken) if why in (None, NO_STEP) else None
@@ -195,9 +192,9 @@ def hear_turns(talk: Conversation, turns: list[Turn]) -> None:
             if item.kind != RESULT or item in others:
                 talk.see(item.text)
         if turn.span:
-            talk.think(None, new=True)
+            talk.begin()
         for item in turn.said:
-            talk.add(item.kind, item.text, False, item.id, item.tool, item.args, item.ok)
+            talk.add(item)
         # A span without messages is a turn all the same.
         if turn.span and not turn.tools and not any(i.kind in (SAY, CALL) for i in turn.said):
             talk.say(None)

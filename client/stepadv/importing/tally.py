@@ -40,7 +40,7 @@ class Tally:
         self.note_try(hash(row.key), row.verdict)
         self.tasks.add(hash(row.task))
         self.counts["usable"] += 1
-        self.counts["steps added"] += len(row.step_lines)
+        self.counts["steps added"] += len(row.lines)
         self.stepless.update([] if row.numbers else [hash(row.key)])
         self.counts["steps"] += len(row.numbers)
         self.counts["with_action"] += row.n_actions

@@ -67,6 +67,13 @@ def parse(text: str) -> tuple[Json, int]:
     if "\\u0000" in text:
         text, n_nul = NUL.subn(r"\1\\ufffd", text)
     try:
+        # What decode does beside takes as long as a short document.
+        value, end = _decoder.scan_once(text, 0)
+        if text[end:].isspace() or end == len(text):
+            return value, n_nul
+    except (StopIteration, ValueError, RecursionError):
+        pass
+    try:
         return _decoder.decode(text), n_nul
     except (ValueError, RecursionError) as error:
         raise Unreadable(complaint(error)) from None
@@ -107,13 +114,17 @@ def words(value: Json) -> str | None:
 
 
 @lru_cache(2048)
-def _keys(path: str) -> list[str]:
-    return path.split(".")
+def _keys(paths: str) -> list[list[str]]:
+    return [path.split(".") for path in paths.split() or [""]]
 
 
 def at(value: Json, path: str) -> Json:
     """The value below keys and places, as in "info.steps.0" (-1: the last); None: nothing."""
-    for key in _keys(path):
+    return _below(value, _keys(path)[0])
+
+
+def _below(value: Json, keys: list[str]) -> Json:
+    for key in keys:
         if isinstance(value, dict):
             value = value.get(key)
         elif isinstance(value, list) and value and (key == "-1" or key.isdecimal() and int(key) < len(value)):
@@ -125,8 +136,8 @@ def at(value: Json, path: str) -> Json:
 
 def first(value: Json, paths: str) -> Json:
     """The first of these paths, with spaces between them, that leads to something that is not null."""
-    for path in paths.split():
-        if (found := at(value, path)) is not None:
+    for keys in _keys(paths):
+        if (found := _below(value, keys)) is not None:
             return found
     return None
 

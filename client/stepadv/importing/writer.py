@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg import sql
 
 from stepadv.database import columns_of, value
 from stepadv.importing.format import Bad, Rollout
-from stepadv.importing.rows import OF_GROUP, OF_ROLLOUT, RARE, STEP_COLUMNS, Row, Shape
+from stepadv.importing.rows import COPIED_AS, OF_GROUP, OF_ROLLOUT, RARE, STEP_COLUMNS, Row, Shape, for_copy
 from stepadv.importing.tally import Tally
-from stepadv.text import Failed
+from stepadv.text import Failed, quoted
 
 CHUNK = 4 << 20  # bytes that are written at once
 MOST_ROWS = 5000
@@ -57,11 +56,11 @@ class Tables:
         self.step_columns = [*keys, *STEP_COLUMNS]
         self.sources: dict[str, str] | None = None
         self.parts = {
-            "r": sql.Identifier(options.schema, "rollouts"),
-            "s": sql.Identifier(options.schema, "steps"),
+            "r": quoted(options.schema, "rollouts"),
+            "s": quoted(options.schema, "steps"),
             # Rollouts, until it is known which of them are new, and steps of those that are not.
-            "t": sql.Identifier("pg_temp", "stepadv_rollouts"),
-            "p": sql.Identifier("pg_temp", "stepadv_steps"),
+            "t": quoted("pg_temp", "stepadv_rollouts"),
+            "p": quoted("pg_temp", "stepadv_steps"),
             "c": listed(self.columns),
             "k": listed(keys),
             "o": listed(keys, 't.{} COLLATE "C"'),
@@ -89,21 +88,19 @@ class Tables:
         return Shape(list(keys), others, lacking, defaults, start)
 
     def execute(self, template: str, *given: Any) -> psycopg.Cursor[Any]:
-        return self.connection.execute(sql.SQL(template).format(**self.parts), given or None)
+        return self.connection.execute(template.format(**self.parts), given or None)
 
     def copy(self, target: str, columns: list[str], lines: Iterable[bytes]) -> None:
-        data = memoryview(b"".join(line + b"\n" for line in lines))
-        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(self.parts[target], listed(columns))
+        statement = f"COPY {self.parts[target]} ({listed(columns)}) FROM STDIN {COPIED_AS}"
         with self.connection.cursor() as cursor, cursor.copy(statement) as copy:
-            for at in range(0, len(data), 1 << 18):
-                copy.write(bytes(data[at : at + (1 << 18)]))
+            copy.write(b"".join(lines))
 
     def copy_steps(self, target: str, rows: list[Row]) -> None:
         for has_rare in (False, True):
-            some = [row for row in rows if row.has_rare == has_rare and row.step_lines]
+            some = [row for row in rows if row.has_rare == has_rare and row.lines]
             if some:
                 columns = [*self.step_columns, *(RARE if has_rare else ())]
-                self.copy(target, columns, (line for row in some for line in row.step_lines))
+                self.copy(target, columns, (row.data for row in some))
 
     # ----------
     # Rollouts that are there already
@@ -129,8 +126,8 @@ class Tables:
         return self.sources.get(plain_path(source), source)
 
 
-def listed(names: Iterable[str], template: str = "{}", between: str = ", ") -> sql.Composed:
-    return sql.SQL(between).join(sql.SQL(template).format(sql.Identifier(name)) for name in names)
+def listed(names: Iterable[str], template: str = "{}", between: str = ", ") -> str:
+    return between.join(template.format(quoted(name)) for name in names)
 
 
 class Known(NamedTuple):
@@ -176,7 +173,7 @@ class Writer:
         if row.key in self.rows:
             self.flush()
         self.rows[row.key] = row
-        self.size += len(row.line) + sum(map(len, row.step_lines))
+        self.size += len(row.line) + len(row.data)
         if self.size >= CHUNK or len(self.rows) >= MOST_ROWS:
             self.flush()
 
@@ -213,7 +210,7 @@ class Writer:
         known = {n: Known(*told, *steps.get(n, (set(), set(), set()))) for n, told in about.items()}
         met = [n for n in known if self.meet(n, rows[n], known[n])]
         tables.update(met, MERGED)
-        tables.update([n for n in met if rows[n].step_lines], RENEWED)
+        tables.update([n for n in met if rows[n].lines], RENEWED)
         return [rows[n] for n in met]
 
     def meet(self, n: int, row: Row, known: Known) -> bool:
@@ -238,7 +235,8 @@ class Writer:
         counts["rollouts known already"] += row.is_whole
         counts["steps known already"] += len(kept.intersection(row.numbers))
         if row.later is not None and known.numbers and min(known.numbers) < row.numbers[0]:
-            row.step_lines[0] = row.later
-        lines = zip(row.step_lines, row.numbers, strict=True)
-        row.step_lines = [line for line, number in lines if number not in kept]
+            row.lines[0] = row.later
+        lines = zip(row.lines, row.numbers, strict=True)
+        row.lines = [line for line, number in lines if number not in kept]
+        row.data = for_copy(row.lines)
         return True

@@ -3,7 +3,7 @@ is no verdict."""
 
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import SAY, text_of
+from stepadv.importing.conversation import text_of
 from stepadv.importing.format import Format, Rollout, Where, lasting, rollout_of
 from stepadv.importing.formats.responses import hear_items
 from stepadv.importing.values import Json, at, digest, fields, words
@@ -32,7 +32,7 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     talk, _ = hear_items([], own)
     talk.dropped["lines of the program"] += len(records) - len(items)
     talk.dropped["system messages"] += len(items) - len(own)
-    if not any(item.kind >= SAY for item in talk.items):
+    if len(talk.turns) == 1:
         talk.dropped["sessions without an answer"] += 1
         yield {"dropped": talk.dropped}
         return

@@ -56,7 +56,9 @@ class Events:
     def call(self, tool: Json, args: Json, id: Json, thought: Json, answer: Json, is_own: bool = True) -> None:
         # A call of another answer of the model begins a turn.
         if is_own:
-            self.talk.think(thought or None, new=answer != self.answer)
+            if answer != self.answer:
+                self.talk.begin()
+            self.talk.think(thought or None)
             self.answer = answer
         self.talk.call(tool, args, id)
 
@@ -74,7 +76,8 @@ class Events:
             if source == "user":
                 self.talk.see(text)
             elif source == "agent":
-                self.talk.say(text, new=True)
+                self.talk.begin()
+                self.talk.say(text)
         elif name == "system":
             self.drop("system messages")
         elif "action" not in event or source == "environment" or name in OF_PROGRAM:
@@ -92,7 +95,8 @@ class Events:
             if event.get("source") == "user":
                 self.talk.see(text)
             else:
-                self.talk.say(text, new=True)
+                self.talk.begin()
+                self.talk.say(text)
         elif kind in RESULTS:
             seen = fields(event.get("observation"))
             told = text_of(seen.get("content")) or seen.get("output") or first(event, "error rejection_reason")

@@ -27,10 +27,13 @@ def split(document: Json, where: Where) -> Iterator[tuple[Hashable, Json]]:
     """A step, or members of the rollout alone; what has no column is metadata."""
     if not isinstance(document, dict):
         raise Bad(f"a line must be a JSON object, not {type_of(document)}")
-    step, rollout, more = (
-        {key: value for key in keys if (value := document[key]) is not None} for keys in kinds_of(tuple(document))
-    )
-    step |= {key: words(step[key]) for key in TEXTS if key in step}
+    of_step, of_rollout, others = kinds_of(tuple(document))
+    step = {key: value for key in of_step if (value := document[key]) is not None}
+    rollout = {key: value for key in of_rollout if (value := document[key]) is not None}
+    more = {key: value for key in others if (value := document[key]) is not None} if others else {}
+    for key in TEXTS:
+        if not isinstance(step.get(key, ""), str):
+            step[key] = words(step[key])
     meta = document.get("meta")
     if isinstance(meta, dict) and meta.get("model") is not None:
         rollout.setdefault("model", words(meta["model"]))

@@ -23,10 +23,9 @@ def without_end(text: str) -> str:
 
 def hear_said(talk: Conversation, said: str, chunk: int) -> None:
     rest = without_end(CALL.sub("", said)).strip(" \n")
-    if rest == "" and "<tool_call>" in said:
-        talk.think(None, new=True)
-    else:
-        talk.say(rest or None, new=True)
+    talk.begin()
+    if rest or "<tool_call>" not in said:
+        talk.say(rest or None)
     for n, content in enumerate(CALL.findall(said), 1):
         whole, _, _ = parse_arguments(content)
         is_call = isinstance(whole, dict) and "arguments" in whole
