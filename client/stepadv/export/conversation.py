@@ -57,8 +57,9 @@ def message_of(turn: list[Step]) -> Message:
 class Conversation:
     """Of one rollout, made up to the step that is asked for: problems of later turns do not matter."""
 
-    def __init__(self, steps: list[Step], metadata: Any) -> None:
-        """As imported, if the metadata has the messages; else built from the steps."""
+    def __init__(self, steps: list[Step], metadata: Any, table: str) -> None:
+        """As imported, if the metadata has the messages; else built from the steps, of which table has all."""
+        self._table = table
         about = metadata if isinstance(metadata, dict) else {}
         self._turns: dict[Any, list[Step]] = {}
         for step in steps:
@@ -70,10 +71,10 @@ class Conversation:
         self._messages: list[Message] = [] if system is None else [{"role": "system", "content": system}]
         self._ends: list[int] = []
 
-    def at(self, step_no: int, whose: str) -> tuple[list[Message], Message] | None:
-        """The messages before the turn of a step, and the turn's own; None: there is no such step."""
+    def at(self, step_no: int, whose: str) -> tuple[list[Message], Message]:
+        """The messages before the turn of a step, and the turn's own."""
         if step_no not in self._place:
-            return None
+            raise Failed(f"{self._table} has no {whose}: it must have all steps")
         turns = list(self._turns.values())
         if self._kept is not None:
             return self._as_imported(turns[self._place[step_no]][0].turn, whose)

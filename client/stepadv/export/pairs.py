@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from stepadv.export.conversation import Conversation, Message, without_call_ids
+from stepadv.export.conversation import Message, without_call_ids
 from stepadv.export.relation import Relation, literal
 from stepadv.export.shapes import Lines, dump, joined, members, whose
 from stepadv.text import Failed, quoted
@@ -79,31 +79,22 @@ class Pairs:
 
     def told(self, key: tuple[str | None, ...], step: int) -> tuple[str, list[Message], Message]:
         """One of the two steps: its ids as JSON, the conversation before it, and its turn."""
-        connection = self.lines.source.connection
         where, values = self.shown.where(self.keys, key, "x")
         step_id = "stepadv_step_id" if "stepadv_step_id" in self.shown.columns else "stepadv_step"
         ids = members({"rollout_id": "x.stepadv_rollout_id", "step_no": "x.stepadv_no", "step_id": f"x.{step_id}"})
-        query = f"""SELECT x.stepadv_rollout_id::text, x.stepadv_no::bigint, x.stepadv_rollout, {ids}
+        metadata, given = "NULL::jsonb", [*values, step]
+        if self.rollouts is not None and self.rollouts.has_metadata():
+            of_rollout = self.rollouts.where(self.keys, key, "r")
+            metadata = f"""(SELECT r.metadata FROM {self.rollouts.sql.replace("%", "%%")} r
+                WHERE {of_rollout[0]} AND r.stepadv_rollout = x.stepadv_rollout LIMIT 1)"""
+            given = [*of_rollout[1], *given]
+        query = f"""SELECT x.stepadv_rollout_id::text, x.stepadv_no::bigint, {ids}, {metadata}
             FROM {self.shown.sql.replace("%", "%%")} x WHERE {where} AND x.stepadv_step = %s LIMIT 1"""
-        row = connection.execute(query, [*values, step]).fetchone()
+        row = self.lines.source.connection.execute(query, given).fetchone()
         if row is None:
             raise Failed(f"{self.shown.name} has no step {step}: the rows changed meanwhile, or cannot all be read")
-        rollout, step_no, hashed, found = row
-        name = whose(step_no, rollout)
-        conversation = Conversation(self.lines.rollout((*key, rollout)), self._metadata(where, values, hashed))
-        told = conversation.at(step_no, name)
-        if told is None:
-            raise Failed(f"{self.lines.steps.name if self.lines.steps else ''} has no {name}: it must have all steps")
-        return found, *told
-
-    def _metadata(self, where: str, values: list[str], rollout: int) -> Any:
-        column = self.rollouts.columns.get("metadata") if self.rollouts else None
-        if self.rollouts is None or column is None or column.base != "jsonb":
-            return None
-        query = f"""SELECT x.metadata FROM {self.rollouts.sql.replace("%", "%%")} x
-            WHERE {where} AND x.stepadv_rollout = %s LIMIT 1"""
-        row = self.lines.source.connection.execute(query, [*values, rollout]).fetchone()
-        return row[0] if row else None
+        rollout, step_no, found, about = row
+        return found, *self.lines.conversation((*key, rollout), about).at(step_no, whose(step_no, rollout))
 
 
 def pairs(lines: Lines) -> Iterator[str]:

@@ -66,6 +66,9 @@ class Relation:
             raise Failed(f"{self.name} is not a table or view")
         self.columns = {name: Column(*about) for name, *about in connection.execute(_COLUMNS, (oid,))}
 
+    def has_metadata(self) -> bool:
+        return "metadata" in self.columns and self.columns["metadata"].base == "jsonb"
+
     def need(self, names: Iterable[str], why: str = "") -> None:
         for name in (name for name in names if name not in self.columns):
             near = nearest(name, self.columns)

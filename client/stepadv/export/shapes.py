@@ -94,12 +94,14 @@ class Lines:
         assert self.steps is not None
         there = self.steps.columns
         texts = {n: f"to_jsonb(x.{n}) #>> '{{}}'" if n in there else "NULL" for n in (*KNOWN, "next_observation")}
-        is_object = "metadata" in there and there["metadata"].base == "jsonb"
         items = ["x.step_no::bigint", "x.turn::bigint" if "turn" in there else "NULL"]
         items += [texts["observation"], texts["action"], texts["tool"]]
         items += ["to_jsonb(x.args)::text" if "args" in there else "NULL", texts["next_observation"]]
-        items.append("x.metadata -> 'text'" if is_object else "NULL")
+        items.append("x.metadata -> 'text'" if self.steps.has_metadata() else "NULL")
         return f"SELECT {', '.join(items)} FROM {self.steps.sql.replace('%', '%%')} x WHERE "
+
+    def conversation(self, key: tuple[str | None, ...], metadata: Any) -> Conversation:
+        return Conversation(self.rollout(key), metadata, (self.steps or self.source).name)
 
     def rollout(self, key: tuple[str | None, ...]) -> list[Step]:
         assert self.steps is not None
@@ -110,12 +112,8 @@ class Lines:
     def at(self, key: tuple[str | None, ...], step_no: int, metadata: Any) -> tuple[list[Message], Message]:
         """The conversation before a step, and its turn; rows come rollout by rollout."""
         if self._conversation is None or self._conversation[0] != key:
-            self._conversation = key, Conversation(self.rollout(key), metadata)
-        name = whose(step_no, key[-1])
-        found = self._conversation[1].at(step_no, name)
-        if found is None:
-            raise Failed(f"{(self.steps or self.source).name} has no {name}: it must have all steps")
-        return found
+            self._conversation = key, self.conversation(key, metadata)
+        return self._conversation[1].at(step_no, whose(step_no, key[-1]))
 
     def refuse(self, *names: str) -> None:
         for name in self.options.columns or []:
