@@ -7,7 +7,6 @@ model does until something comes back, or begin is called.
 import re
 from collections import Counter
 from collections.abc import Iterable
-from itertools import chain
 from typing import NamedTuple
 
 from stepadv.importing.values import Json, Unreadable, at, fields, first, given, listed, objects, parse, to_json, words
@@ -83,10 +82,6 @@ class Conversation:
         self.is_seen = True  # what came last is not the model's
         self.dropped: Counter[str] = Counter()
         self.repaired: Counter[str] = Counter()
-
-    @property
-    def items(self) -> list[Item]:
-        return list(chain.from_iterable(self.turns))
 
     def begin(self) -> None:
         self.turns.append([])

@@ -17,6 +17,7 @@ A span is a dict of
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from stepadv.importing.conversation import CALL, RESULT, SAY, Conversation, Item, calls_of, hear_messages, result_of
@@ -118,11 +119,12 @@ def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
     for span in sorted(unique.values(), key=begin_of):
         why = why_no_step(span, kinds_above(span, by_id), turns[-1].span)
         if span["kind"] == "llm" and why is None:
-            heard, said = hear_messages(span.get("heard")), hear_messages(span.get("said"))
+            # What was heard has nothing of the model's.
+            heard, said = hear_messages(span.get("heard")), chain.from_iterable(hear_messages(span.get("said")).turns)
             dropped += heard.dropped
             # Calls without ids get some, by which results find them.
-            named = (i._replace(id=i.id or f"\0{n}") if i.kind == CALL else i for n, i in enumerate(said.items))
-            turns.append(Turn(span, heard.items, list(named)))
+            named = (i._replace(id=i.id or f"\0{n}") if i.kind == CALL else i for n, i in enumerate(said))
+            turns.append(Turn(span, heard.turns[0], list(named)))
             continue
         # A span with the name of something that the model calls is that tool, regardless of its recorded kind.
         found = call_of(span, turns, taken) if why in (None, NO_STEP) else None
