@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -171,15 +172,12 @@ offer_step_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInf
 
 	if (previous_hook)
 		previous_hook(root, rel, outer, inner, jointype, extra);
-	if (!can_join(root, &join, jointype, extra->restrictlist))
+	/* Since 19 the join may be one of aggregates that were computed below it. */
+	if (contain_agg_clause((Node *) rel->reltarget->exprs) || !can_join(root, &join, jointype, extra->restrictlist))
 		return;
 	foreach(lc, outer->pathlist)
-	{
-		Path	   *path = lfirst(lc);
-
-		if (path->param_info == NULL)
-			add_path(rel, make_step_join(root, &join, path));
-	}
+		if (((Path *) lfirst(lc))->param_info == NULL)
+			add_path(rel, make_step_join(root, &join, lfirst(lc)));
 	if (!rel->consider_parallel)
 		return;
 	foreach(lc, outer->partial_pathlist)
