@@ -158,6 +158,7 @@ FROM (VALUES
 	('make test', 'test@all'),
 	('make -C build check-unit', 'test@check-unit'),
 	('make', 'execute@make'),
+	('make install', 'install'),
 	('npm run test:unit', 'test@all'),
 	('coverage run -m pytest tests', 'test@tests'),
 	('poetry run pytest tests', 'test@tests'),

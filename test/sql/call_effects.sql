@@ -206,6 +206,7 @@ INSERT INTO judged VALUES
 		'fileop:mkdir@x ; fileop:touch@x/f ; fileop:mkdir@y ; fileop:touch@y/f'),
 	(NULL, 'for i in 1 2 3; do pytest t.py; done', 'test@t.py'),
 	(NULL, 'for f in *.log; do rm "$f"; done', 'fileop:rm@*.log'),
+	(NULL, 'for f in a b; do rm $f0; done', 'fileop:rm@$f0'),
 	(NULL, 'for f in $(ls src); do wc -l $f; done', 'search@$f'),
 	(NULL, 'for a in 1 2; do for b in x y; do touch $a/$b; done; done',
 		'fileop:touch@1/x ; fileop:touch@1/y ; fileop:touch@2/x ; fileop:touch@2/y'),

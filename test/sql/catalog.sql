@@ -351,7 +351,8 @@ INSERT INTO queries (query) VALUES
 ('SELECT p.g, count(*) FROM p JOIN a ON a.g = p.g GROUP BY p.id'),
 ('SELECT p.g, count(a.y) FROM p LEFT JOIN a ON a.g = p.g GROUP BY p.id'),
 ('SELECT g, (SELECT array_agg(b.z ORDER BY b.z) FROM b WHERE b.k = a.g) FROM a GROUP BY g'),
-('SELECT count(*) FROM a');
+('SELECT count(*) FROM a'),
+('SELECT a.g, b.z FROM a, LATERAL (SELECT a.g + 0 AS h) l, b WHERE b.k = l.h');
 CREATE FUNCTION pg_temp.keys(query text) RETURNS TABLE (relation regclass, key text, reads smallint[]) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'CREATE OR REPLACE VIEW cat.probe AS ' || query;

@@ -134,6 +134,9 @@ BEGIN
 	FOR i IN 3..length(bytes) LOOP
 		BEGIN
 			d := overlay(bytes PLACING CASE substr(bytes, i, 1) WHEN 'f' THEN '0' ELSE 'f' END FROM i FOR 1)::stepadv.group_digest;
+			IF (SELECT stepadv.rollup(x.d) FROM (SELECT d) x)::text <> d::text THEN
+				RAISE EXCEPTION 'byte %: merged with nothing it is another digest', i;
+			END IF;
 			PERFORM FROM stepadv.digest_counts(d);
 			PERFORM FROM stepadv.digest_advantages(d), stepadv.digest_histogram(d), stepadv.digest_quadrants(d), stepadv.digest_differences(d);
 			PERFORM FROM stepadv.digest_calls(d), stepadv.digest_call_advantages(d), stepadv.digest_measures(d), stepadv.digest_horizons(d);

@@ -11,6 +11,7 @@ FROM (VALUES
 	('a title', normalise_observation(E'\x1b]0;title\x07prompt'), 'prompt'),
 	('a link', normalise_observation(E'\x1b]8;;http://x\x1b\\text\x1b]8;;\x1b\\'), 'text'),
 	('unfinished escapes', normalise_observation(E'a\x1b'), 'a'),
+	('an escape of a blank', normalise_observation(E'a\x1b b'), 'ab'),
 	('unfinished sequence', normalise_observation(E'a\x1b[12'), 'a'),
 	('escapes kept', normalise_observation(E'\x1b[1mx', ansi => false), E'\x1b[1mx'),
 	('case', normalise_observation('ABC äÖ', lowercase => true), 'abc äÖ'),
@@ -26,6 +27,7 @@ FROM (VALUES
 	('no part of a word', normalise_observation('x10:11:12 a0x7f3a2b1c4d50'), 'x10:11:12 a0x7f3a2b1c4d50'),
 	('root', normalise_observation('/testbed/src/a.py:3 in /testbed, "/testbed/", /x/testbed/b /testbedx', root => '/testbed'),
 		'src/a.py:3 in ., "./", /x/testbed/b /testbedx'),
+	('root at the end', normalise_observation('in /testbed', root => '/testbed'), 'in .'),
 	('root with a slash', normalise_observation('cd /repo/a', root => '/repo/'), 'cd a'),
 	('all', normalise_observation(E'\x1b[32mOK\x1b[0m  /testbed/T.py 7 in 0.01s', lowercase => true, digits => true, root => '/testbed'), 'ok t.py 0 in <duration>'),
 	('nothing', normalise_observation(E' \x1b[1m 0x7f3a2b1c4d50 10:11:12', whitespace => false, ansi => false, addresses => false, timestamps => false), E' \x1b[1m 0x7f3a2b1c4d50 10:11:12')

@@ -162,6 +162,11 @@ SELECT comes('\x01000000 01000000 00000040 0700000000000000 00000040 00');
 
 -- Of no group nothing is known.
 SELECT stepadv_internal.rows_are_sound(NULL, false) AS sound;
+-- An outcome judges, as a success does, or a reward.
+SELECT string_agg(stepadv_internal.rows_are_sound(g, false)::text, ' ' ORDER BY i) AS sound
+FROM (SELECT i, stepadv.rollout_agg(n, 1::bigint, n::integer, 0::bigint, 0::bigint, CASE i WHEN 1 THEN 1 END, CASE WHEN i = 2 THEN true END) AS g
+	FROM generate_series(0, 2) i, generate_series(0, 1) n GROUP BY i
+	UNION ALL SELECT 3, stepadv.rollout_agg(n, 1::bigint, n::integer, 0::bigint, 0::bigint, CASE WHEN n IS NULL THEN 1 END, NULL) FROM unnest('{0,1,NULL}'::bigint[]) n) x;
 
 SET client_min_messages = warning;
 DROP SCHEMA rollout_marks CASCADE;
