@@ -34,7 +34,7 @@
  * ----------
  */
 
-/* Run a statement that reads rows by a name. */
+/* Run a statement that reads rows by a name; desc NULL: as digests are made. */
 static void
 execute_with(Kept *kept, KeptStatement statement, const char *name, Tuplestorestate *rows, TupleDesc desc)
 {
@@ -43,6 +43,7 @@ execute_with(Kept *kept, KeptStatement statement, const char *name, Tuplestorest
 
 	relation.md.name = pstrdup(name);
 	relation.md.tupdesc = desc;
+	relation.md.reliddesc = desc ? InvalidOid : kept->made_digests;
 	relation.md.enrtype = ENR_NAMED_TUPLESTORE;
 	relation.md.enrtuples = tuplestore_tuple_count(rows);
 	relation.reldata = rows;
@@ -66,15 +67,10 @@ kept_execute_set(Kept *kept, KeptStatement statement, SPITupleTable *groups, uin
 
 /* Move the rows of the last query into a store. */
 static void
-take_rows(Tuplestorestate *rows, TupleDesc *desc, MemoryContext context)
+take_rows(Tuplestorestate *rows)
 {
-	MemoryContext old = MemoryContextSwitchTo(context);
-
-	if (*desc == NULL)
-		*desc = CreateTupleDescCopy(SPI_tuptable->tupdesc);
 	for (uint64 i = 0; i < SPI_processed; i++)
 		tuplestore_puttuple(rows, SPI_tuptable->vals[i]);
-	MemoryContextSwitchTo(old);
 	SPI_freetuptable(SPI_tuptable);
 }
 
@@ -90,8 +86,6 @@ typedef struct Attempt
 	uint64		from;
 	uint64		to;
 	Tuplestorestate *rows;
-	TupleDesc	desc;
-	MemoryContext context;
 	LongWork   *work;
 } Attempt;
 
@@ -110,14 +104,14 @@ make_digests(void *argument)
 	if (!attempt->kept->by_index)
 	{
 		kept_execute_set(attempt->kept, KEPT_MAKE_DIGESTS_SET, attempt->groups, attempt->from, attempt->to);
-		take_rows(attempt->rows, &attempt->desc, attempt->context);
+		take_rows(attempt->rows);
 		return;
 	}
 	for (uint64 i = attempt->from; i < attempt->to; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		kept_query(attempt->kept, KEPT_MAKE_DIGESTS_ONE, attempt->groups, i);
-		take_rows(attempt->rows, &attempt->desc, attempt->context);
+		take_rows(attempt->rows);
 		group_done(attempt->kept, attempt->work);
 	}
 }
@@ -184,7 +178,7 @@ leave_to_readers(Kept *kept, SPITupleTable *groups, uint64 group)
 static void
 keep_some(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to, LongWork *work)
 {
-	Attempt		attempt = {.kept = kept, .groups = groups, .from = from, .to = to, .context = CurrentMemoryContext, .work = work};
+	Attempt		attempt = {.kept = kept, .groups = groups, .from = from, .to = to, .work = work};
 	bool		done;
 
 	if (from == to)
@@ -195,7 +189,7 @@ keep_some(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to, LongWork *w
 	{
 		clear_digests(kept, groups, from, to);
 		if (tuplestore_tuple_count(attempt.rows) > 0)
-			execute_with(kept, KEPT_ADD_DIGESTS, DIGESTS_NAME, attempt.rows, attempt.desc);
+			execute_with(kept, KEPT_ADD_DIGESTS, DIGESTS_NAME, attempt.rows, NULL);
 	}
 	tuplestore_end(attempt.rows);
 	if (done)
@@ -254,18 +248,11 @@ typedef struct AllDigests
 	const char *text;
 	LongWork   *work;			/* or NULL */
 	Tuplestorestate *rows;
-	TupleDesc	desc;			/* in this: */
-	MemoryContext context;
 } AllDigests;
 
 static void
 start_rows(DestReceiver *receiver, int operation, TupleDesc desc)
 {
-	AllDigests *all = (AllDigests *) receiver;
-	MemoryContext old = MemoryContextSwitchTo(all->context);
-
-	all->desc = CreateTupleDescCopy(desc);
-	MemoryContextSwitchTo(old);
 }
 
 static bool
@@ -328,7 +315,7 @@ void
 keep_all_digests(Kept *kept, bool is_asked, uint64 n_groups)
 {
 	LongWork	work;
-	AllDigests	all = {.context = CurrentMemoryContext, .work = is_asked ? &work : NULL};
+	AllDigests	all = {.work = is_asked ? &work : NULL};
 	SPITupleTable *groups;
 	bool		done;
 
@@ -341,7 +328,7 @@ keep_all_digests(Kept *kept, bool is_asked, uint64 n_groups)
 	all.text = text_of_all_digests(kept, n_groups);
 	done = succeeds(make_all_digests, &all);
 	if (done)
-		execute_with(kept, KEPT_ADD_DIGESTS, DIGESTS_NAME, all.rows, all.desc);
+		execute_with(kept, KEPT_ADD_DIGESTS, DIGESTS_NAME, all.rows, NULL);
 	tuplestore_end(all.rows);
 	if (done)
 		return;
