@@ -96,6 +96,9 @@ FROM (VALUES
 	('sed s/a/b/ a.py', 'view:full@a.py'),
 	('nl -ba a.py | sed -n ''330,360p''', 'view:partial[3]@a.py'),
 	('cat a.py | head -n 420 | tail -n 15', 'view:partial[4]@a.py'),
+	('sed -n 1,300p a.py | tail -n 5', 'view:partial[2-3]@a.py'),
+	('sqlite3 a.db', 'execute@sqlite3'),
+	('sqlite3 a.db < s.sql', 'modify:replace@a.db'),
 	('awk ''NR>=120 && NR<=180'' a.py', 'view:partial[1]@a.py'),
 	('awk ''NR>=5 && NR<=5'' a.py', 'view:partial[0]@a.py'),
 	('awk ''NR>=1 && NR<=5'' a.py', 'view:partial[0]@a.py'),
@@ -165,6 +168,7 @@ FROM (VALUES
 	-- install, files
 	('pip install -e .', 'install'),
 	('pip install numpy', 'install@numpy'),
+	('cd dist && pip install x.whl', 'install@dist/x.whl'),
 	('uv pip install numpy', 'install@numpy'),
 	('apt-get update && apt-get install -y gcc', 'install ; install@gcc'),
 	('pip list', 'search'),
