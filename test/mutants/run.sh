@@ -30,4 +30,4 @@ export PG_REGRESS=$pgxs_dir/test/regress/pg_regress SHAREDIR=$("$pg_config" --sh
 python3 "$top/test/mutants/mutants.py" --number "${N:-200}" --seed "${SEED:-1}" --minutes "${MINUTES:-600}" --seconds "${SECONDS_ALONE:-20}" \
 	--together "${TOGETHER:-8}" --cover "$cover" --out "$top/build/mutants.tsv" ${ONLY:+--only "$ONLY"}
 # The first run made the cover alone.
-if [ -n "${GCOV_PREFIX:-}" ]; then env -u GCOV_PREFIX bash "$0"; fi
+if [ -n "${GCOV_PREFIX:-}" ]; then env -u GCOV_PREFIX bash "$top/test/mutants/run.sh"; fi
