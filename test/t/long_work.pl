@@ -85,23 +85,23 @@ $node->safe_psql('postgres', q(
 # How often a part was made, and the digests.
 sub parts
 {
-	my ($source, $settings) = @_;
+	my ($source) = @_;
 	my $before = parts_made();
-	my $told = told("$settings SELECT stepadv.maintain('$source')", $at_once);
+	$node->safe_psql('postgres', "SET track_functions = 'pl'; SET client_min_messages = warning; SELECT stepadv.maintain('$source')");
 	my $digests = $node->safe_psql('postgres', "SELECT md5(string_agg(d::text, ' ' ORDER BY g)), count(digest), count(*) FROM ${source}_digests d");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('$source')"), '0', "$source is right");
 	$node->safe_psql('postgres', "SELECT stepadv.unmaintain('$source')");
-	return (parts_made() - $before, $digests, $told);
+	return (parts_made() - $before, $digests);
 }
 sub parts_made { return $node->safe_psql('postgres', q(SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'digests_of_part')); }
-my ($n, $alone, $told) = parts('many', "SET track_functions = 'pl';");
+my ($n, $alone) = parts('many');
 is($n, 0, 'no index');
 $node->safe_psql('postgres', 'CREATE INDEX ON many (g)');
-my ($n_shared, $shared, $told_shared) = parts('many', "SET track_functions = 'pl';");
+my ($n_shared, $shared) = parts('many');
 is($n_shared, 8, 'parts by processes');
 is($shared, $alone, 'the same digests');
 like($shared, qr/\|600\|600$/, 'of all groups');
-is((parts('called', "SET track_functions = 'pl';"))[0], 0, 'a function that is not declared to be parallel safe');
+is((parts('called'))[0], 0, 'a function that is not declared to be parallel safe');
 # A method that one of them fails at in one of the processes.
 $node->safe_psql('postgres', q(
 	CREATE FUNCTION picky(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -117,7 +117,7 @@ $node->safe_psql('postgres', q(
 	CREATE INDEX ON picked (g);
 	SELECT stepadv.attach('picked', '{g}', 'r', 'n', 'st', 'act', 'score', views => '{all}');
 ));
-my ($n_picked, $picked) = parts('picked', "SET track_functions = 'pl';");
+my ($n_picked, $picked) = parts('picked');
 ok($n_picked > 0 && $picked =~ /\|599\|600$/, 'all but the group that it fails at') or diag($n_picked, $picked);
 
 # An error on the way leaves nothing behind.

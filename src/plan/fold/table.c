@@ -38,7 +38,7 @@ next_of_table(GroupFoldState *fold)
 
 	if (entry == NULL)
 		return NULL;
-	/* Builders lie all over the memory, and there is enough to do until the next one's turn.  A value that came has none. */
+	/* Builders lie all over the memory, and there is enough to do until the next one's turn.  Values have none. */
 	if (fold->ahead != NULL && group_of_entry(fold, fold->ahead)->builder != NULL)
 		group_builder_fetch_ahead(group_of_entry(fold, fold->ahead)->builder);
 	return give_table_group(fold, group_of_entry(fold, entry));
