@@ -2,10 +2,9 @@
  * action_signature.c
  *		action_signature, call_effects, action_category and the vocabulary in SQL.
  *
- * All are IMMUTABLE, so that signatures can be generated columns
- * and indexes: they read the vocabulary that is compiled in, and what the
- * caller passes as `vocabulary`, a jsonb value; never a table.  The function
- * user_vocabulary() makes such a value of the rows of the configuration table.
+ * All are IMMUTABLE, so that generated columns and indexes can use signatures.  They read the built-in
+ * vocabulary and the jsonb argument `vocabulary`, never a table.  user_vocabulary() makes such a value from
+ * the configuration table.
  */
 #include "postgres.h"
 
@@ -29,7 +28,7 @@ PG_FUNCTION_INFO_V1(stepadv_builtin_vocabulary);
 /* In the order of ContentHash. */
 static const char *const content_hashes[] = {"md5", "xxh3", "none", NULL};
 
-/* The result of the call by ok. */
+/* The result of the call, from the argument `ok`. */
 static CallResult
 result_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -57,7 +56,7 @@ read_options(FunctionCallInfo fcinfo, SignatureOptions *options)
 /*
  * action_signature(tool, args, ok, content_hash, path, root, vocabulary)
  *
- * Never fails because of tool, args or ok; errors of the options are reported.
+ * Raises errors for invalid options only, never for tool, args or ok.
  */
 Datum
 stepadv_action_signature(PG_FUNCTION_ARGS)
@@ -84,7 +83,7 @@ stepadv_action_category(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(category_name(strongest_category(&effects))));
 }
 
-/* A column of an effect; NULL if it has none. */
+/* A text column of an effect; NULL if it is empty. */
 static Datum
 text_or_null(StringInfo text, bool *isnull)
 {

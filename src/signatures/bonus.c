@@ -2,9 +2,9 @@
  * bonus.c
  *		validation_bonus(action_signature, bonus [, executions]) OVER (…)
  *
- * RTMC, equation 12: a step that tests after something was changed earlier in
- * the rollout, or earlier in the same call, earns a bonus.  A window function over the rollout's steps in
- * their order; the frame makes no difference.
+ * RTMC, equation 12: a test earns a bonus if something was changed before it, earlier in the rollout or in
+ * the same call.  A window function over the steps of a rollout in their order; the frame makes no
+ * difference.
  */
 #include "postgres.h"
 

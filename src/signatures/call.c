@@ -2,9 +2,8 @@
  * call.c
  *		What a tool call does: the list of its effects.
  *
- * The vocabulary has the meaning of the tool; which argument is the path, which
- * the text, is found by the usual names of arguments or by those of the user's
- * entry.  An unknown tool is `other`, with its name.
+ * The vocabulary gives the meaning of the tool.  The path and the texts are found by the usual argument names
+ * or by those of the user's entry.  An unknown tool is `other`, with its name.
  */
 #include "postgres.h"
 
@@ -39,10 +38,7 @@ argument(const Arguments *arguments, const UserEntry *entry, ArgumentRole role)
 	return span_none();
 }
 
-/*
- * The command of a shell tool may come as a block of Markdown, or, from ReAct
- * prompts, as execute[…]: what is inside.
- */
+/* Take the command out of a Markdown block, or out of the execute[…] of ReAct prompts. */
 static Span
 bare_command(Span text)
 {
@@ -156,7 +152,7 @@ classify_edit(const Arguments *arguments, const UserEntry *entry, Span path, Spa
 	Span		new_text = argument(arguments, entry, ROLE_NEW);
 	Effect	   *effect;
 
-	/* One of such a name whose only text is a patch. */
+	/* An editing tool whose only text is a patch. */
 	if (path.data == NULL && old_text.data == NULL && command.data != NULL &&
 		(span_find(command, "*** ") >= 0 || span_find(command, "+++ ") >= 0))
 	{
@@ -182,7 +178,7 @@ classify_patch_tool(const Arguments *arguments, const UserEntry *entry, Span pat
 		effect_set_target(effects->newest, path, true);
 }
 
-/* Code for an interpreter: identified by its text. */
+/* Code for an interpreter is identified by its text. */
 static void
 classify_code(Span command, Effects *effects)
 {
@@ -220,7 +216,7 @@ classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntr
 			effects_add(effects, EFFECT_VIEW, span_none(), false)->window = true;
 			return;
 		case TOOL_SEARCH:
-			/* Where, not what: the file_name of find_file is a pattern. */
+			/* The target is the place searched: the file_name of find_file is a pattern. */
 			if (entry == NULL || entry->roles[ROLE_PATH].data == NULL)
 				path = argument(arguments, entry, ROLE_WHERE);
 			effects_add(effects, EFFECT_SEARCH, path, true);
@@ -307,7 +303,7 @@ classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary,
 		}
 		else
 		{
-			/* Words and no call are a thought; arguments without a tool are anything. */
+			/* A text without a call is a thought; arguments without a tool are `other`. */
 			effects_add(effects, arguments->n == 0 ? EFFECT_THINK : EFFECT_OTHER, span_none(), false);
 			return;
 		}
@@ -322,10 +318,7 @@ classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary,
 	command = argument(arguments, NULL, ROLE_SUBCOMMAND);
 	meaning = find_builtin_tool(tool, command.data ? command : span_none());
 
-	/*
-	 * SWE-agent's commands are lines of a shell: the tool is the first word, or
-	 * `bash`.  Also how tools of one's own are called there.
-	 */
+	/* SWE-agent's commands, also custom ones, are shell lines that start with the tool's name. */
 	command = argument_named(arguments, span_of("command"));
 	if (command.data != NULL && arguments->n == 1)
 	{

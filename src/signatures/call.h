@@ -16,7 +16,7 @@ typedef enum CallResult
 	RESULT_ERROR
 } CallResult;
 
-/* Between the signatures of the effects of one call; no signature has it inside. */
+/* Stands between the signatures of the effects of one call, and never occurs inside one. */
 #define EFFECT_SEPARATOR " ; "
 
 typedef enum ContentHash
@@ -31,7 +31,7 @@ typedef struct SignatureOptions
 	ContentHash content_hash;
 	bool		basename;		/* print the last part of paths only */
 	Span		root;			/* directory that paths are relative to; length 0 = none */
-	bool		has_digits;		/* render.c remembers the text that it hashed last */
+	bool		has_digits;		/* the text that render.c hashed last, and its hash */
 	Span		hashed_old;
 	Span		hashed_new;
 	char		digits[5];

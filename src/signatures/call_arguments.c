@@ -1,10 +1,9 @@
 /*
  * call_arguments.c
- *		Reading the arguments of a tool call from a text.
+ *		Parses the arguments of a tool call.
  *
- * PostgreSQL's own JSON parser raises errors for what is no JSON, and takes
- * stack for nesting; here the text may be anything, and what cannot be read as
- * JSON or XML is simply a text.  Only the outermost object is taken apart.
+ * PostgreSQL's JSON parser raises errors for invalid JSON and uses stack for nesting.  Here the text may be
+ * anything: a text that is neither JSON nor XML is taken as it is.  Only the outermost object is split.
  */
 #include "postgres.h"
 
@@ -85,7 +84,7 @@ append_utf8(StringInfo out, pg_wchar code)
 	appendBinaryStringInfo(out, (char *) bytes, pg_utf_mblen(bytes));
 }
 
-/* \uXXXX at json->at (behind the u); false if it is kept as written. */
+/* Decode \uXXXX, with json->at behind the u; false if it is kept as written. */
 static bool
 read_unicode(Json *json, StringInfo out)
 {
@@ -113,7 +112,7 @@ read_unicode(Json *json, StringInfo out)
 	return true;
 }
 
-/* A string whose quote is at json->at; false if it never ends. */
+/* Read a string whose quote is at json->at; false if it never ends. */
 static bool
 read_string(Json *json, Span *value)
 {
@@ -178,7 +177,7 @@ read_string(Json *json, Span *value)
 	return false;
 }
 
-/* Skips an object or array with its contents; false if it never ends. */
+/* Skip an object or array with its contents; false if it never ends. */
 static bool
 skip_nested(Json *json, Span *value)
 {
@@ -275,7 +274,7 @@ flatten_array(Span array, bool utf8)
 	return span_make(list.data, list.len);
 }
 
-/* An object in a text; false, and nothing added, if it is none. */
+/* Read an object; false, with nothing added, if the text is none. */
 static bool
 read_object(Arguments *arguments, Span text)
 {
@@ -332,7 +331,7 @@ without_outer_newlines(Span value)
 	return value;
 }
 
-/* NAME of <tag=NAME> or <tag name="NAME">, whose text is behind "<tag". */
+/* NAME of <tag=NAME> or <tag name="NAME">, given the text behind "<tag". */
 static Span
 tag_name(Span tag)
 {
@@ -404,7 +403,7 @@ read_elements(Arguments *arguments, Span text)
 			closing[name.length + 3] = '\0';
 		}
 		length = span_find(span_make(at, end - at), closing);
-		/* Without its end it takes the rest. */
+		/* Without a closing tag, the value extends to the end. */
 		stop = length >= 0 ? at + length : end;
 		arguments_add(arguments, name, without_outer_newlines(span_make(at, stop - at)));
 		at = length >= 0 ? stop + (int) strlen(closing) : end;

@@ -2,11 +2,10 @@
  * call_arguments.h
  *		The arguments of a tool call as names and texts.
  *
- * Scaffolds store them as an object, as a text that holds JSON, or as a text
- * in a kind of XML; jsonb objects are read in action_signature.c, the texts
- * here.  Every value becomes a text: a string its content, a number or a word
- * itself, an array its elements with blanks between them (strings quoted for a
- * shell, so that ["bash","-lc","ls | wc"] is a command), an object its JSON.
+ * Scaffolds store them as an object, as a text with JSON, or as a text in a kind of XML.  read_call.c reads
+ * the objects, call_arguments.c the texts.  Every value becomes a text: a string its content, a number or a
+ * word itself, an array its elements separated by blanks (strings quoted for a shell, so that
+ * ["bash","-lc","ls | wc"] is a command), an object its JSON.
  */
 #ifndef STEPADV_CALL_ARGUMENTS_H
 #define STEPADV_CALL_ARGUMENTS_H

@@ -54,7 +54,7 @@ get_threshold(WindowObject window)
 	return threshold;
 }
 
-/* A text by characters, indexed, in the current memory context. */
+/* Index a text by its characters, in the current memory context. */
 static SequenceIndex *
 index_text(text *value)
 {
@@ -63,7 +63,7 @@ index_text(text *value)
 	int			n = 0;
 
 	StaticAssertStmt(sizeof(pg_wchar) == sizeof(uint32), "pg_wchar is not 32 bits wide");
-	/* In pieces: one call for a long text would take longer than a cancel may wait. */
+	/* In pieces, so that a long text can be canceled. */
 	for (int done = 0; done < length;)
 	{
 		const char *rest = VARDATA_ANY(value) + done;

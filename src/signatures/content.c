@@ -30,7 +30,7 @@ in_utf8(Span text)
 	return utf8 == text.data ? text : span_make(utf8, strlen(utf8));
 }
 
-/* In pieces, between which the computation can be cancelled; the context goes with the transaction. */
+/* Hash in pieces, so that it can be canceled; the transaction's end then frees the context. */
 static bool
 add_text(pg_cryptohash_ctx *context, Span text)
 {

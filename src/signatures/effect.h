@@ -1,15 +1,13 @@
 /*
  * effect.h
- *		What a call does to one file: what a signature is printed from.  A call
- *		has a list of them, in order.
+ *		What a call does to one file, from which a signature is printed.  A call has an ordered list of
+ *		effects.
  *
- * Includes none of patch.h, shell/script.h and call.h, which define what makes an effect,
- * build on it, and each on those before.
+ * patch.h, shell/script.h and call.h, in this order, build on this file, which includes none of them.
  *
- * The kernels over this header (effects.c, call_arguments.c, vocabulary.c, call.c, script.c,
- * command*.c, shell*.c, render.c …) know nothing of the executor or the
- * catalogs, allocate with palloc, never raise an error because of what they
- * read, and are therefore fuzzed outside a server (test/fuzz).
+ * The kernels over this header (effects.c, call_arguments.c, vocabulary.c, call.c, script.c, command*.c,
+ * shell*.c, render.c …) do not use the executor or the catalogs, allocate with palloc, and raise no error for
+ * what they read.  So test/fuzz can run them without a server.
  */
 #ifndef STEPADV_EFFECT_H
 #define STEPADV_EFFECT_H
@@ -17,8 +15,8 @@
 #include "lib/stringinfo.h"
 #include "span.h"
 
-#define MAX_EFFECTS 256			/* of one call; what comes after is not listed */
-#define MAX_PATH_LENGTH 1024	/* of a path that is put together here */
+#define MAX_EFFECTS 256			/* of one call; further ones are dropped */
+#define MAX_PATH_LENGTH 1024	/* of a path composed here */
 
 typedef enum EffectCategory
 {
@@ -37,12 +35,12 @@ typedef enum EffectCategory
 
 #define N_EFFECT_CATEGORIES (EFFECT_FINISH + 1)
 
-/* What the new text of an effect is. */
+/* How the new text of an effect is used. */
 typedef enum TextUse
 {
 	TEXT_CONTENT,				/* what is written or run, to be hashed */
-	TEXT_PATCH,					/* a patch: an effect per file of it takes this one's place */
-	TEXT_SCRIPT,				/* a script: its effects take this one's place */
+	TEXT_PATCH,					/* a patch, to be replaced by an effect per file */
+	TEXT_SCRIPT,				/* a script, to be replaced by its effects */
 	TEXT_SQL					/* content, unless it only queries */
 } TextUse;
 
@@ -53,22 +51,22 @@ typedef struct Effect
 	bool		partial;		/* of a view: only the lines first..last */
 	int64		first;			/* 1-based */
 	int64		last;			/* 0 = to the end */
-	int64		tail;			/* or only that many lines at the end; 0 = not counted from there */
-	bool		window;			/* a view of unknown lines: no scope at all */
+	int64		tail;			/* or only that many lines at the end; 0 = no such limit */
+	bool		window;			/* a view of unknown lines: printed without a scope */
 	Span		verb;			/* of a fileop, install or execute: which one; data NULL = none */
 	Span		target;			/* of EFFECT_OTHER: the tool's name */
 	bool		is_path;		/* the target names a file or directory */
-	Span		directory;		/* that a relative target starts from */
+	Span		directory;		/* where a relative target starts */
 	bool		hashed;			/* of a modify or execute: its content is known */
 	Span		old_text;
 	Span		new_text;
 	bool		ends_otherwise; /* it may have failed although the call succeeded */
-	bool		ends_earlier;	/* nor that it failed that this failed: another came after it */
-	/* While a script is read: */
-	bool		writes;			/* it takes what a command prints: >, tee */
-	bool		inside;			/* in a substitution: counts if nothing else does */
+	bool		ends_earlier;	/* it may have succeeded although the call failed */
+	/* Used while a script is read: */
+	bool		writes;			/* writes a command's output to a file: >, tee */
+	bool		inside;			/* in a substitution: counts only if the script has no others */
 	TextUse		use;
-	int			heredoc;		/* number of the here-document whose text is to come; 0 = none */
+	int			heredoc;		/* number of the here-document whose text is yet to come; 0 = none */
 } Effect;
 
 typedef struct Effects
@@ -76,12 +74,12 @@ typedef struct Effects
 	int			n;
 	int			room;
 	Effect	   *items;
-	bool		succeeded;		/* the call is known to */
-	int			n_added;		/* in all: shows whose texts must be kept */
+	bool		succeeded;		/* the call is known to have */
+	int			n_added;		/* in all, dropped ones included: shows whose texts must be kept */
 	bool		has_idle;
-	Effect		idle;			/* represents a call that does nothing */
-	Effect		spare;			/* takes what has no room */
-	Effect	   *newest;			/* the one that was added last, there or here */
+	Effect		idle;			/* represents a call without effects */
+	Effect		spare;			/* takes an effect for which there is no room */
+	Effect	   *newest;			/* the one added last, in items or spare */
 } Effects;
 
 static inline void
@@ -106,7 +104,7 @@ effect_set_content(Effect *effect, Span old_text, Span new_text)
 	effect->new_text = new_text;
 }
 
-/* What SWE-agent's `open` and `goto` show around a line: 100 lines; no line is the first. */
+/* SWE-agent's `open` and `goto` show 100 lines around a line; without a line, the first 100. */
 static inline void
 effect_set_window(Effect *effect, int64 line)
 {
@@ -115,7 +113,7 @@ effect_set_window(Effect *effect, int64 line)
 	effect->last = Max(line, 50) + 50;
 }
 
-/* It prints something, and leaves everything as it was. */
+/* Does the effect change nothing? */
 static inline bool
 only_reads(const Effect *effect)
 {

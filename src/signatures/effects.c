@@ -2,8 +2,7 @@
  * effects.c
  *		The list of a call's effects.
  *
- * It holds MAX_EFFECTS at most, and so all work on it is bounded, however long
- * a script continues.
+ * It has at most MAX_EFFECTS entries, so the work is bounded for scripts of any length.
  */
 #include "postgres.h"
 
@@ -16,13 +15,13 @@ effects_init(Effects *effects)
 	effects->newest = &effects->spare;
 }
 
-/* One more like the model; where there is no room, something that is thrown away. */
+/* Append a copy of the model.  If the list is full, the copy is discarded. */
 Effect *
 effects_repeat(Effects *effects, Effect model)
 {
 	if (effects->n == MAX_EFFECTS)
 	{
-		/* The end of a rollout is always seen. */
+		/* A finish takes the last place, so that the end of a rollout is always seen. */
 		effects->newest = model.category == EFFECT_FINISH ? &effects->items[MAX_EFFECTS - 1] : &effects->spare;
 		*effects->newest = model;
 		return effects->newest;
@@ -49,7 +48,7 @@ effects_add(Effects *effects, EffectCategory category, Span target, bool is_path
 	return effects_repeat(effects, effect);
 }
 
-/* Take out those from .. to - 1; with keep_writes those that write what was printed stay. */
+/* Remove effects from .. to - 1; with keep_writes, keep those that write output to a file. */
 void
 effects_drop(Effects *effects, int from, int to, bool keep_writes)
 {
@@ -61,7 +60,7 @@ effects_drop(Effects *effects, int from, int to, bool keep_writes)
 	effects->n = Min(kept, effects->n);
 }
 
-/* Put those from `from` to the end in place of the one at `to`. */
+/* Replace the effect at `to` by those from `from` to the end. */
 void
 effects_move_end(Effects *effects, int from, int to)
 {
@@ -86,8 +85,8 @@ is_name_character(char c)
 }
 
 /*
- * Does the variable stand at `at`, and how long?  A name as $name or ${name},
- * or unchanged if it is no name ({} of xargs).
+ * The length of the variable at `at`, 0 if it is not there.  A name is written $name or ${name}; anything
+ * else ({} of xargs) unchanged.
  */
 static int
 variable_at(Span text, int at, Span variable)
@@ -121,7 +120,7 @@ has_variable(Span text, Span variable)
 	return false;
 }
 
-/* The text with the word in place of the variable; as it was, if it became too long. */
+/* The text with the word in place of the variable; unchanged if the result would be too long. */
 static Span
 substituted(Span text, Span variable, Span word)
 {
@@ -143,9 +142,8 @@ substituted(Span text, Span variable, Span word)
 }
 
 /*
- * The effects from `start` on are done for each of the words: those whose
- * target has the variable once for each, the others once.  Only the last time
- * decides how a loop ends.
+ * Repeat the effects from `start` on for the words: those whose target has the variable once for each word,
+ * the others once.  Only the last repetition decides how a loop ends.
  */
 void
 effects_spread(Effects *effects, int start, Span variable, const Span *words, int n_words)
@@ -176,7 +174,7 @@ effects_spread(Effects *effects, int start, Span variable, const Span *words, in
 	pfree(models);
 }
 
-/* What a call is called by that does several things. */
+/* The category of a call with several effects. */
 EffectCategory
 strongest_category(const Effects *effects)
 {

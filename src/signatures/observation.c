@@ -33,10 +33,7 @@ char_at(Span text, int i)
 	return i < text.length ? text.data[i] : '\0';
 }
 
-/*
- * A pattern of text at a position: 9 matches a digit, anything else matches
- * itself; the length if it is there, else 0.
- */
+/* Match a picture at position i: 9 matches a digit, anything else itself.  Returns its length, 0 without a match. */
 static int
 match_picture(Span text, int i, const char *picture)
 {
@@ -92,7 +89,7 @@ skip_escape(Span text, int i)
 	return i + (kind >= 0x20 && kind < 0x7F ? 2 : 1);
 }
 
-/* hh:mm:ss with an optional fraction, hh:mm if a date goes before. */
+/* hh:mm:ss with an optional fraction, or hh:mm after a date. */
 static int
 skip_clock(Span text, int i, bool after_date)
 {
@@ -109,7 +106,7 @@ skip_clock(Span text, int i, bool after_date)
 	return i - start;
 }
 
-/* The length of a point in time at i, 0 if there is none. */
+/* The length of a timestamp at i, 0 if there is none. */
 static int
 match_time(Span text, int i)
 {
@@ -160,7 +157,7 @@ match_duration(Span text, int start, int digits_end)
 	return 0;
 }
 
-/* What goes from the front of paths, at i: the length of what is replaced, else 0. */
+/* If the root of a path is at i: the length to replace, else 0. */
 static int
 match_root(Span text, int i, Span root, const char **replacement)
 {
@@ -182,7 +179,7 @@ match_root(Span text, int i, Span root, const char **replacement)
 	return 0;
 }
 
-/* An address at i; shorter ones are constants of a program. */
+/* The length of an address at i, else 0; shorter hexadecimal numbers are constants of a program. */
 static int
 match_address(Span text, int i)
 {
@@ -195,7 +192,7 @@ match_address(Span text, int i)
 	return end - i >= 8 && !is_word(char_at(text, end)) ? end - i : 0;
 }
 
-/* What begins with the digit at i and differs from run to run. */
+/* Match an address, time or duration that begins with the digit at i. */
 static int
 match_measurement(Span text, int i, const ObservationOptions *options, const char **replacement)
 {
@@ -220,9 +217,9 @@ normalize_text(StringInfo out, Span text, const ObservationOptions *options)
 {
 	Span		root = options->root;
 	int			i = 0;
-	bool		in_word = false;	/* the character before belongs to a word */
+	bool		in_word = false;	/* the previous character belongs to a word */
 	bool		in_path = false;	/* … or to a path */
-	bool		blank = false;	/* white space waits to be printed */
+	bool		blank = false;	/* white space is pending */
 	int			looked = 0;		/* position of the last check for interrupts */
 
 	while (root.length > 1 && root.data[root.length - 1] == '/')
@@ -273,7 +270,7 @@ normalize_text(StringInfo out, Span text, const ObservationOptions *options)
 		}
 		if (is_digit(c))
 		{
-			/* A number is looked at once, at its start. */
+			/* Copy the whole number, since only its start can match. */
 			int			end = skip_digits(text, i);
 
 			appendBinaryStringInfo(out, text.data + i, end - i);

@@ -11,7 +11,7 @@
 
 #include "signatures/patch.h"
 
-/* The rest of a line after a prefix, up to a tab (diffs put a time there). */
+/* The rest of a line after a prefix, up to a tab, where diffs have a time. */
 static Span
 file_name(Span line, const char *prefix)
 {
@@ -23,7 +23,7 @@ file_name(Span line, const char *prefix)
 	return name;
 }
 
-/* A file of a patch: its effect is added, and holds the patch from there on. */
+/* Add the effect on one file of a patch, with the patch from `start` to `end`. */
 static void
 add_file(Effects *effects, EffectCategory category, Span name, const char *start, const char *end)
 {
@@ -35,7 +35,7 @@ add_file(Effects *effects, EffectCategory category, Span name, const char *start
 		effect_set_content(effect, span_none(), span_make(start, end - start));
 }
 
-/* The next file begins: what came before is not of it. */
+/* Another file begins: end the part of the previous one. */
 static void
 end_file(Effects *effects, int n, const char *start)
 {
@@ -45,7 +45,7 @@ end_file(Effects *effects, int n, const char *start)
 		effect->new_text.length = Max(start - effect->new_text.data, 0);
 }
 
-/* Does the line name the file of an envelope, and what becomes of it? */
+/* Read a line of an envelope that names a file and what happens to it. */
 static bool
 read_envelope(Span line, EffectCategory *category, Span *name)
 {
@@ -69,7 +69,7 @@ read_envelope(Span line, EffectCategory *category, Span *name)
 	return false;
 }
 
-/* A file of a diff, by its lines --- and +++. */
+/* The file of a diff, from its lines --- and +++, and what happens to it. */
 static EffectCategory
 diff_file(Span before, Span after, Span *name)
 {
@@ -81,7 +81,7 @@ diff_file(Span before, Span after, Span *name)
 	return goes ? EFFECT_FILEOP : span_is(before, "/dev/null") ? EFFECT_CREATE : EFFECT_MODIFY;
 }
 
-/* An effect per file; the content of an edit is the whole patch, or of several files each its part. */
+/* Add an effect per file.  The content of an edit is the whole patch, or its part if there are several files. */
 void
 classify_patch(Span patch, Effects *effects)
 {

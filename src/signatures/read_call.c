@@ -1,9 +1,8 @@
 /*
  * read_call.c
- *		A tool call as SQL has it: the tool's name, its arguments and the user's
- *		vocabulary, both as jsonb.
+ *		Reads a tool call from SQL: the tool's name, its arguments and the user's vocabulary, both as jsonb.
  *
- * What is wrong with a call is never an error; a vocabulary that is none is.
+ * Malformed calls never raise an error; an invalid vocabulary does.
  */
 #include "postgres.h"
 

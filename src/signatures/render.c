@@ -31,7 +31,7 @@ category_name(EffectCategory category)
 	return category_names[category];
 }
 
-/* Separators of the grammar and control characters as %XX: no name can forge a signature. */
+/* Separators of the grammar and control characters become %XX, so that no name can forge a signature. */
 void
 append_encoded(StringInfo out, const char *text, int length)
 {
@@ -58,7 +58,7 @@ append_encoded(StringInfo out, const char *text, int length)
 		appendBinaryStringInfo(out, text + start, length - start);
 }
 
-/* Append one path after another, part by part, without "." and with ".." taken back. */
+/* Append a path part by part, without "." and with ".." resolved. */
 static void
 append_parts(StringInfo path, Span text)
 {
@@ -83,7 +83,7 @@ append_parts(StringInfo path, Span text)
 
 			while (last > 0 && path->data[last - 1] != '/')
 				last--;
-			/* Nothing to take back: above the root, or behind another "..". */
+			/* ".." is kept at the start and behind another "..", and dropped at the root. */
 			if (path->len > last && !(path->len - last == 2 && memcmp(path->data + last, "..", 2) == 0))
 			{
 				path->len = last > 1 ? last - 1 : last;
@@ -106,8 +106,8 @@ is_rooted(Span path)
 }
 
 /*
- * The target: of a path without detours, relative to the root if it
- * is there, and nothing for the root itself.
+ * Append the target.  A path is normalized and made relative to the root if it is below it; the root itself
+ * is empty.
  */
 void
 render_target(StringInfo out, const Effect *effect, const SignatureOptions *options)
@@ -170,7 +170,7 @@ append_number(StringInfo out, int64 number)
 	appendBinaryStringInfo(out, digits, pg_ulltoa_n(number, digits));
 }
 
-/* The result of one of the call's effects. */
+/* The result of one effect of the call. */
 CallResult
 effect_result(const Effect *effect, CallResult call)
 {
@@ -179,10 +179,7 @@ effect_result(const Effect *effect, CallResult call)
 	return says_nothing ? RESULT_UNKNOWN : call;
 }
 
-/*
- * Does the result belong in the signature?  A search that finds nothing exits
- * with 1, so a search never fails.
- */
+/* The result, if it belongs in the signature.  A search never fails, since one that finds nothing exits with 1. */
 static const char *
 result_suffix(const Effect *effect, CallResult result)
 {
@@ -233,14 +230,14 @@ append_lines(StringInfo out, const Effect *effect)
 	appendStringInfoChar(out, ']');
 }
 
-/* The very same text, which need not be read to know it. */
+/* Is it the same text in the same place?  Compares no contents. */
 static bool
 span_same(Span a, Span b)
 {
 	return a.data == b.data && a.length == b.length;
 }
 
-/* What was written or run, as four digits. */
+/* Append the hash of what was written or run. */
 static void
 append_hash(StringInfo out, const Effect *effect, SignatureOptions *options)
 {

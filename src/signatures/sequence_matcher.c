@@ -4,7 +4,7 @@
 
 #include "signatures/sequence_matcher.h"
 
-#define LONG_TEXT 200			/* from here on frequent characters are not looked for */
+#define LONG_TEXT 200			/* in texts this long, frequent characters start no block */
 
 typedef struct Block
 {
@@ -14,11 +14,11 @@ typedef struct Block
 	int			b_high;
 } Block;
 
-/* Lengths of the common runs that end in one row of the comparison. */
+/* Lengths of the common runs that end in one row of the comparison, by position in b. */
 typedef struct Row
 {
 	int		   *length;
-	int		   *stamp;			/* the row that wrote it */
+	int		   *stamp;			/* the row that wrote the length */
 } Row;
 
 /* Characters between two checks for interrupts. */
@@ -31,7 +31,7 @@ ask_at_times(int i)
 		CHECK_FOR_INTERRUPTS();
 }
 
-/* No row has written any of them. */
+/* Mark all lengths as not written. */
 static void
 clear_stamps(int *stamp, int length)
 {
@@ -106,7 +106,7 @@ ratio_of(int64 matches, const SequenceIndex *a, const SequenceIndex *b)
 	return length > 0 ? 2.0 * (double) matches / (double) length : 1.0;
 }
 
-/* No order of the characters can give a larger ratio. */
+/* An upper bound: the ratio if the characters could be in any order. */
 double
 sequence_ratio_bound(const SequenceIndex *a, const SequenceIndex *b)
 {
@@ -130,7 +130,7 @@ sequence_ratio_bound(const SequenceIndex *a, const SequenceIndex *b)
 	return ratio_of(shared, a, b);
 }
 
-/* For each distinct character of a: which of b's it is, or -1 if none to look for. */
+/* The index in b of each distinct character of a, or -1 if b lacks it or it is too frequent. */
 static int *
 translate(const SequenceIndex *a, const SequenceIndex *b)
 {
@@ -146,7 +146,7 @@ translate(const SequenceIndex *a, const SequenceIndex *b)
 	return translated;
 }
 
-/* The longest common block within the bounds; the first in a, then in b, of equals. */
+/* The longest common block within the bounds; of equal ones the first in a, then in b. */
 static int
 find_longest(const SequenceIndex *a, const SequenceIndex *b, const int *translated, Block block,
 			 Row rows[2], int *stamp, int *a_start, int *b_start)
@@ -199,7 +199,7 @@ find_longest(const SequenceIndex *a, const SequenceIndex *b, const int *translat
 			}
 		}
 	}
-	/* Frequent characters do not begin a block, but they lengthen it. */
+	/* Frequent characters do not start a block, but they extend it. */
 	while (best_a > block.a_low && best_b > block.b_low && a->characters[best_a - 1] == b->characters[best_b - 1])
 	{
 		best_a--;
@@ -257,7 +257,7 @@ sequence_ratio(const SequenceIndex *a, const SequenceIndex *b)
 		int			b_start;
 		int			length;
 
-		/* The stamps of all rows so far must stay apart. */
+		/* Stamps must not be reused by later rows. */
 		if (stamp > INT32_MAX - a->length - 8)
 		{
 			clear_stamps(rows[0].stamp, b->length + 1);

@@ -1,11 +1,9 @@
 /*
  * sequence_matcher.h
- *		How alike two texts are: twice the length of what they share in order,
- *		over the sum of their lengths.
+ *		Similarity of two texts: twice the length of their common blocks, divided by the sum of their lengths.
  *
- * What counts as shared is what Python's difflib.SequenceMatcher finds (the
- * longest common block, then the same left and right of it), its treatment of
- * frequent characters in long texts included, because GiGPO's reference groups
+ * The blocks are those of Python's difflib.SequenceMatcher: the longest common block, then the same left and
+ * right of it, with its treatment of frequent characters in long texts.  GiGPO's reference groups
  * observations by that ratio.  It is not symmetric: the second text is indexed.
  */
 #ifndef STEPADV_SEQUENCE_MATCHER_H

@@ -1,16 +1,16 @@
 /*
  * signature.c
- *		The other direction of render.c: parsing a call's signature.
+ *		Parses a call's signature, the inverse of render.c.
  *
- * Any text may come here, since users keep signatures in columns of their own:
- * what is not of the grammar counts as a flag of its own name.
+ * The input may be any text, since users store signatures in their own columns.  What does not follow the
+ * grammar counts as a flag of its own name.
  */
 #include "postgres.h"
 
 #include "signatures/call.h"
 #include "signatures/signature.h"
 
-/* The next effect's signature of a call's; false if there are no more. */
+/* The signature of the next effect; false if there are no more. */
 bool
 next_signature(Span *rest, Span *signature)
 {
@@ -43,7 +43,7 @@ parse_signature(Span text, ParsedSignature *parsed)
 	const char *colon;
 
 	memset(parsed, 0, sizeof(*parsed));
-	/* Not of a tool's name: other:ok */
+	/* In other:ok, "ok" is the tool's name. */
 	if (!span_starts(text, "other:"))
 	{
 		parsed->ok = cut_suffix(&text, ":ok");
@@ -70,8 +70,8 @@ parse_signature(Span text, ParsedSignature *parsed)
 }
 
 /*
- * Append a part of a signature so that it cannot be taken for two parts of a
- * state.  Signatures of ours have these characters encoded already.
+ * Append a part of a signature, with the separators of states encoded.  Generated signatures have them
+ * encoded already, but users may store any text.
  */
 static void
 append_part(StringInfo out, Span part, const char *separators)

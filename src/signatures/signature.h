@@ -1,6 +1,6 @@
 /*
  * signature.h
- *		Reading a signature's text back: what it adds to a state.
+ *		Parses a signature: what it adds to a state.
  */
 #ifndef STEPADV_SIGNATURE_H
 #define STEPADV_SIGNATURE_H
@@ -17,7 +17,7 @@ typedef struct ParsedSignature
 	bool		error;
 } ParsedSignature;
 
-/* What one effect leaves behind. */
+/* What one effect adds to the state. */
 typedef enum TraceKind
 {
 	TRACE_NONE,					/* nothing: it failed */

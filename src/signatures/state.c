@@ -2,17 +2,16 @@
  * state.c
  *		state_signature and state_hash: what an agent has done so far.
  *
- * The record of a history is a set of operations on files and a number of
- * flags with counts.  Both aggregates share one state: a hash table of the
- * record's atoms, and the sum (modulo 2^64) of the atoms' hashes, which is kept
- * up to date as atoms are added.  A sum does not depend on the order, costs
- * O(1) per step, and can be recomputed in SQL:
+ * The record of a history is a set of file operations and a set of flags with counts.  Both aggregates share
+ * one state: a hash table of the record's atoms, and the sum (modulo 2^64) of the atoms' hashes, which is
+ * updated as atoms are added.  A sum does not depend on the order, costs O(1) per step, and can be recomputed
+ * in SQL:
  *
  *	  state_hash = signature_hash('||') + sum of signature_hash(atom)
  *
- * with atoms path:op for files, and |name=count (|name where flags are a set)
- * for flags.  As window aggregates with a frame that only grows each step
- * costs one transition; the final functions change nothing.
+ * with atoms path:op for files, and |name=count (|name where flags are a set) for flags.  As window
+ * aggregates with a frame that only grows, they take one transition per step; the final functions change
+ * nothing.
  */
 #include "postgres.h"
 
@@ -33,7 +32,7 @@ PG_FUNCTION_INFO_V1(stepadv_state_signature);
 PG_FUNCTION_INFO_V1(stepadv_state_hash);
 
 #define EMPTY_STATE "||"
-#define MAX_SPLIT_BUCKETS 1000	/* of one view, where views are counted by bucket */
+#define MAX_SPLIT_BUCKETS 1000	/* of one view that is counted by bucket */
 
 typedef struct Atom
 {
@@ -60,7 +59,7 @@ hash_key(Span key)
 #define SH_DEFINE
 #include "hash_table.h"
 
-/* Which flags are kept, in the order of what is called so. */
+/* Which flags are kept, in the order of flag_modes. */
 typedef enum FlagMode
 {
 	FLAGS_COUNT,				/* all, with their counts */
@@ -114,7 +113,7 @@ flag_hash(Record *record, const Atom *atom)
 	return hash_of_text(record->op.data, record->op.len);
 }
 
-/* Add an operation on a file, or one more of a flag; the key is copied if it is new. */
+/* Add a file operation, or increment a flag; the key is copied if it is new. */
 static void
 record_add(Record *record, Span key, int32 path_length)
 {
@@ -139,7 +138,7 @@ record_add(Record *record, Span key, int32 path_length)
 	}
 }
 
-/* One operation on the file of record->path. */
+/* Add an operation on the file of record->path. */
 static void
 add_operation(Record *record, const char *op, int length)
 {
@@ -150,7 +149,7 @@ add_operation(Record *record, const char *op, int length)
 	record_add(record, span_make(record->key.data, record->key.len), record->path.len);
 }
 
-/* V[a-b] as V[a], …, V[b]; false if it is nothing of the kind, or too long. */
+/* Add V[a-b] as V[a], …, V[b]; false if it is another operation, or has too many buckets. */
 static bool
 add_buckets(Record *record)
 {
@@ -175,7 +174,7 @@ add_buckets(Record *record)
 	return true;
 }
 
-/* The state of the rows so far, with this row's flags and views. */
+/* The record of the rows so far; all rows must have the same flags and views. */
 static Record *
 record_of_row(FunctionCallInfo fcinfo)
 {
@@ -197,14 +196,14 @@ record_of_row(FunctionCallInfo fcinfo)
 	return record;
 }
 
-/* Thoughts, and tests by their result: what the paper counts beside files. */
+/* Is it a thought or a test with its result?  The paper counts these beside files. */
 static bool
 is_flag_of_paper(Span name)
 {
 	return span_is(name, "think") || span_is(name, "test_ok") || span_is(name, "test_err");
 }
 
-/* What one effect leaves behind. */
+/* Add one effect to the record. */
 static void
 record_effect(Record *record, Span signature)
 {

@@ -2,16 +2,15 @@
  * vocabulary.c
  *		The built-in vocabulary: the tools of known scaffolds.
  *
- * The same rows are shown by the table stepadv.tool_vocabulary, which the
- * install script fills from here.  A tool is looked up with the value of its
- * subcommand first, then without; of several scaffolds with a tool of one name
- * the meaning must be the same, since a call does not name its scaffold.
+ * The install script fills the table stepadv.tool_vocabulary from here.  A tool is looked up with the value
+ * of its subcommand first, then without.  Tools with the same name must have the same meaning in all
+ * scaffolds, since a call does not name its scaffold.
  */
 #include "postgres.h"
 
 #include "signatures/vocabulary.h"
 
-/* Grouped by scaffold; within one in any order. */
+/* Grouped by scaffold, in any order within one. */
 const ToolEntry builtin_tools[] = {
 	{"R2E-Gym", "file_editor", "view", TOOL_VIEW},
 	{"R2E-Gym", "file_editor", "create", TOOL_CREATE},
@@ -210,7 +209,7 @@ role_names(ArgumentRole role)
 	return usual_names[role];
 }
 
-/* What built-in tools of the meaning fileop do to their file, where a program does the same. */
+/* The verb of a built-in fileop tool, if a program does the same to its file. */
 Span
 tool_verb(Span tool)
 {

@@ -7,7 +7,7 @@ typedef enum ToolMeaning
 {
 	TOOL_UNKNOWN,
 	TOOL_SHELL,					/* runs a shell command */
-	TOOL_LINE,					/* its command is a line that starts with the tool's name */
+	TOOL_LINE,					/* its command is a shell line that starts with the tool's name */
 	TOOL_VIEW,
 	TOOL_OPEN,					/* shows a window around a line */
 	TOOL_SCROLL,				/* shows unknown lines */
@@ -23,7 +23,7 @@ typedef enum ToolMeaning
 	TOOL_FILEOP,
 	TOOL_THINK,
 	TOOL_FINISH,
-	TOOL_OTHER					/* known, and none of the ten categories */
+	TOOL_OTHER					/* known, but of none of the other categories */
 } ToolMeaning;
 
 /* What an argument is for. */
@@ -31,14 +31,14 @@ typedef enum ArgumentRole
 {
 	ROLE_COMMAND,				/* the shell command, the code, the patch */
 	ROLE_PATH,
-	ROLE_OLD,					/* the text that goes */
-	ROLE_NEW,					/* the text that comes */
+	ROLE_OLD,					/* the text to be replaced */
+	ROLE_NEW,					/* the new text */
 	ROLE_RANGE,					/* "first last" */
 	ROLE_FIRST,
 	ROLE_LAST,
 	ROLE_COUNT,					/* how many lines from the first on */
 	ROLE_SUBCOMMAND,
-	ROLE_WHERE,					/* the path of a search; not for users, who say path */
+	ROLE_WHERE,					/* the place of a search; users name it `path` */
 	N_ROLES
 } ArgumentRole;
 
@@ -50,7 +50,7 @@ typedef struct ToolEntry
 	ToolMeaning meaning;
 } ToolEntry;
 
-/* An entry of the user: names compared without regard to case, too. */
+/* A user's entry.  Tool and argument names are compared without regard to case. */
 typedef struct UserEntry
 {
 	Span		tool;

@@ -1,10 +1,9 @@
 /*
  * blocks.c
- *		The keywords of a script: which commands are done, and how often.
+ *		The keywords of a script: which commands are executed, and how often.
  *
- * Of an if, the branch after `then` counts, or, if that does nothing, the one
- * after `else`; of a case the first that does something.  A for over words
- * that are known is done for each of them.
+ * Of an if, the branch after `then` counts, or the one after `else` if that has no effect.  Of a case, the
+ * first branch with an effect counts.  A for over known words is executed for each of them.
  */
 #include "postgres.h"
 
@@ -42,7 +41,7 @@ innermost(Blocks *blocks, BlockKind kind)
 	return top->kind == kind ? top : NULL;
 }
 
-/* The end of a block of that kind, which *closed then has; false if none is open. */
+/* Close a block of that kind and return it in *closed; false if none is open. */
 static bool
 close_block(Blocks *blocks, BlockKind kind, Block *closed)
 {
@@ -76,7 +75,7 @@ open_loop(Blocks *blocks, const ShellCommand *command, int i, bool reached, int 
 	block->variable = span_keep(shell_word_span(command, i));
 }
 
-/* done: what the loop does is done for each of its words. */
+/* done: repeat the loop's effects for each of its words. */
 static void
 end_loop(Block *loop, Effects *effects)
 {
@@ -89,7 +88,7 @@ end_loop(Block *loop, Effects *effects)
 	pfree((void *) loop->variable.data);
 }
 
-/* else, elif, or a pattern of case: another branch, unless none has done anything yet. */
+/* else, elif, or a pattern of case: begins another branch, which is skipped if the previous one has an effect. */
 static void
 change_branch(Block *block, const Effects *effects)
 {
@@ -97,7 +96,7 @@ change_branch(Block *block, const Effects *effects)
 		block->skipped = effects->n > block->branch;
 }
 
-/* then: what was tested is no part of the branch. */
+/* then: the condition is not part of the branch. */
 static void
 begin_branch(Block *block, const Effects *effects)
 {
@@ -117,7 +116,7 @@ open_subshells(Blocks *blocks, const ShellCommand *command, bool reached, Span d
 	}
 }
 
-/* The outermost of the subshells that end after the command; false if none does. */
+/* Close the subshells that end after the command and return the outermost; false if none ends. */
 bool
 close_subshells(Blocks *blocks, const ShellCommand *command, Block *closed)
 {
@@ -128,7 +127,7 @@ close_subshells(Blocks *blocks, const ShellCommand *command, Block *closed)
 	return has_closed;
 }
 
-/* fi, done, esac or }: true, and *start is where the block's effects begin. */
+/* fi, done, esac or }: returns true, and the block's first effect in *start. */
 static bool
 read_closing_word(Blocks *blocks, const char *word, Effects *effects, int *start)
 {
@@ -162,8 +161,8 @@ read_closing_word(Blocks *blocks, const char *word, Effects *effects, int *start
 }
 
 /*
- * The keywords that a command begins with.  True if it only ends a block,
- * whose first effect is *start then; else that is the command's own.
+ * Read the keywords that a command begins with.  Returns true if it only ends a block; *start is then the
+ * block's first effect, else the command's own.
  */
 bool
 read_keywords(Blocks *blocks, const ShellCommand *command, bool reached, Effects *effects, int *start)

@@ -4,7 +4,7 @@
 #include "signatures/effect.h"
 #include "signatures/shell/shell.h"
 
-#define MAX_BLOCKS 16			/* that are open at one time; deeper ones are read as if they were none */
+#define MAX_BLOCKS 16			/* open at one time; keywords of deeper ones are ignored */
 
 typedef enum BlockKind
 {
@@ -18,12 +18,12 @@ typedef enum BlockKind
 typedef struct Block
 {
 	BlockKind	kind;
-	bool		unreached;		/* the block is not done */
-	bool		skipped;		/* nor is this part of it: another branch was */
+	bool		unreached;		/* the block is not executed */
+	bool		skipped;		/* this branch is not: another one is */
 	int			start;			/* its first effect */
-	int			branch;			/* the first one of the branch that is done */
-	Span		directory;		/* of a subshell: where it began */
-	Span		variable;		/* of a loop over words that are known */
+	int			branch;			/* the first one of the branch that is executed */
+	Span		directory;		/* of a subshell: the directory before it */
+	Span		variable;		/* of a loop over known words */
 	int			n_words;
 	Span	   *words;
 } Block;
@@ -35,7 +35,7 @@ typedef struct Blocks
 	Block		blocks[MAX_BLOCKS];
 } Blocks;
 
-/* Nothing is done where the reader is now. */
+/* Is the code that is being read not executed? */
 static inline bool
 is_unreached(const Blocks *blocks)
 {

@@ -1,10 +1,9 @@
 /*
  * command.c
- *		What one simple command does, by its words.
+ *		What one simple command does, from its words.
  *
- * Finds the effective command behind keywords, assignments and wrappers (sudo,
- * timeout, env …).  The table of programs has the kind of program it runs,
- * and a function per kind (command_*.c) reads its options.
+ * Finds the effective command behind keywords, assignments and wrappers (sudo, timeout, env …).  The table of
+ * programs gives the kind of the program, and a function per kind (command_*.c) reads its options.
  */
 #include "postgres.h"
 
@@ -34,7 +33,7 @@ is_assignment(const ShellCommand *command, int i)
 	return *at == '=';
 }
 
-/* Reserved words that stand before a command. */
+/* Reserved words that precede a command. */
 bool
 is_prefix_keyword(const char *word)
 {
@@ -43,7 +42,7 @@ is_prefix_keyword(const char *word)
 	return is_any_of(word, keywords);
 }
 
-/* Reserved words whose own words are no command. */
+/* Reserved words that are followed by no command. */
 static bool
 is_header_keyword(const char *word)
 {
@@ -52,14 +51,14 @@ is_header_keyword(const char *word)
 	return is_any_of(word, keywords);
 }
 
-/* Nothing but the kind of program matters: date, submit. */
+/* Programs whose operands do not matter: date, submit. */
 static Doing
 act_alone(Invocation *run, Outcome *outcome)
 {
 	return set_outcome(outcome, run->category, span_none(), false);
 }
 
-/* Do further operands name no other files, but what is in the first, or comes of it? */
+/* Do further operands name no more files, but parts or results of the first? */
 static bool
 is_of_one_file(const Program *program)
 {
@@ -69,10 +68,7 @@ is_of_one_file(const Program *program)
 	return is_any_of(program->name, names);
 }
 
-/*
- * An effect on every operand from that which matters on; without one, on
- * `otherwise`.
- */
+/* An effect on every operand from the first that matters on; without one, on `otherwise`. */
 static Doing
 act_on_each(Invocation *run, Span otherwise, Outcome *outcome)
 {
@@ -99,18 +95,18 @@ act_operands(Invocation *run, Outcome *outcome)
 	return act_on_each(run, span_none(), outcome);
 }
 
-/* A program that reads its standard input without one: cat, wc. */
+/* A program that reads its standard input if it has no operand: cat, wc. */
 static Doing
 act_filter(Invocation *run, Outcome *outcome)
 {
 	return act_on_each(run, run->command->input, outcome);
 }
 
-/* A program that begins in the current directory without one: ls. */
+/* A program that starts in the current directory if it has no operand: ls. */
 static Doing
 act_list_here(Invocation *run, Outcome *outcome)
 {
-	/* In a pipe xargs may have named some. */
+	/* In a pipe, xargs may have given operands. */
 	return act_on_each(run, run->reader->in_pipe ? span_none() : span_of("."), outcome);
 }
 
@@ -133,7 +129,7 @@ act_nothing(Invocation *run, Outcome *outcome)
 	return DOES_NOTHING;
 }
 
-/* The names of cd and source are for scripts that do nothing else. */
+/* The names of cd and source represent scripts without effects. */
 static Doing
 act_cd(Invocation *run, Outcome *outcome)
 {
@@ -149,7 +145,7 @@ act_source(Invocation *run, Outcome *outcome)
 	return DOES_NOTHING;
 }
 
-/* Take \\n and \\t of echo -e or printf for what they stand for, in place. */
+/* Replace the escapes \n, \t and \\ of echo -e or printf, in place. */
 static Span
 unescaped(char *text, int length)
 {
@@ -205,7 +201,7 @@ printed_text(const Invocation *run)
 	return span_make(text, words.length);
 }
 
-/* echo: plumbing, unless it reports to a scaffold that the task is done. */
+/* echo: no effect, unless it tells the scaffold that the task is done. */
 static Doing
 act_echo(Invocation *run, Outcome *outcome)
 {
@@ -269,7 +265,7 @@ act_xargs(Invocation *run, Outcome *outcome)
 	return DOES_NOTHING;
 }
 
-/* gcc --version, java -version: programs that would be run otherwise. */
+/* gcc --version, java -version: questions to programs that otherwise run something. */
 static bool
 is_question(const Invocation *run)
 {
@@ -291,7 +287,7 @@ is_question(const Invocation *run)
 static const struct
 {
 	Doing		(*act) (Invocation *run, Outcome *outcome);
-	EffectCategory category;	/* of those that have but one */
+	EffectCategory category;	/* if all programs of the kind have the same */
 }			kinds[N_PROGRAM_KINDS] = {
 	[PROGRAM_APPLY_PATCH] = {.act = act_apply_patch},
 	[PROGRAM_ASK] = {.act = act_alone, .category = EFFECT_SEARCH},
@@ -340,7 +336,7 @@ static const struct
 	[PROGRAM_XARGS] = {.act = act_xargs},
 };
 
-/* The command in words i …, into an outcome that is empty; redirections are left to the caller. */
+/* Classify the command that starts at word i.  The outcome must be empty; redirections are left to the caller. */
 void
 classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 {
@@ -359,7 +355,10 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 			i++;
 		if (i >= command->n_words)
 			return;
-		/* A wrapper's command may be a keyword after an assignment, which does not occur in practice. */
+		/*
+		 * Not after a wrapper.  After an assignment these are no keywords either, but that does not occur in
+		 * practice.
+		 */
 		word = shell_word(command, i);
 		if (hop == 0 && is_header_keyword(word) && !command->words[i].quoted)
 		{

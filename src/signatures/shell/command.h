@@ -1,9 +1,9 @@
 /*
  * command.h
- *		What one simple command does, by its words: the interface of command.c.
+ *		What one simple command does, from its words: the interface of command.c.
  *
- * Scripts inside a command, and the commands of find -exec, are named in the
- * outcome and followed by script.c: this file does not depend on it.
+ * The outcome names scripts inside a command and the commands of find -exec.  script.c follows them, so that
+ * command.c does not depend on it.
  */
 #ifndef STEPADV_COMMAND_H
 #define STEPADV_COMMAND_H
@@ -14,8 +14,8 @@
 typedef struct Reader
 {
 	ShellLexer	lexer;
-	Text		piped;			/* that the previous command of the pipe prints */
-	bool		in_pipe;		/* the command reads what the one before it prints */
+	Text		piped;			/* printed by the previous command of the pipe */
+	bool		in_pipe;		/* the command reads the output of the one before it */
 	bool		stop;			/* the rest of the script is an edit's text */
 } Reader;
 

@@ -6,7 +6,7 @@
 
 #include "signatures/shell/invocation.h"
 
-/* pytest, unittest, jest …; of tox only what comes after -- names files. */
+/* pytest, unittest, jest …; tox has files only after --. */
 Doing
 act_test(Invocation *run, Outcome *outcome)
 {
@@ -48,7 +48,7 @@ act_test(Invocation *run, Outcome *outcome)
 	return DOES_ACT;
 }
 
-/* What a goal of make does. */
+/* The effect of a goal of make. */
 static void
 make_goal(const char *name, Span goal, Outcome *outcome)
 {
@@ -65,7 +65,7 @@ make_goal(const char *name, Span goal, Outcome *outcome)
 	}
 }
 
-/* make: its goals, each as what it does. */
+/* make: one effect for each goal. */
 Doing
 act_make(Invocation *run, Outcome *outcome)
 {
@@ -109,7 +109,7 @@ run_script(Invocation *run, int at, Outcome *outcome)
 					   at < command->n_words ? shell_word_span(command, at) : span_of(name), false);
 }
 
-/* Where an option is the subcommand (pacman -S, pip --version); NULL if there is none before `end`. */
+/* The subcommand that is an option before word `end` (pacman -S, pip --version); NULL if there is none. */
 static const Subcommand *
 find_option_subcommand(const Invocation *run, int end)
 {
@@ -120,7 +120,7 @@ find_option_subcommand(const Invocation *run, int end)
 	return subcommand;
 }
 
-/* Is what the operand at `at` installs a file or directory, and no package's name? */
+/* Does the operand at word `at` name a file or directory to install, and not a package? */
 static bool
 is_package_file(const ShellCommand *command, int at)
 {
@@ -146,7 +146,7 @@ is_package_file(const ShellCommand *command, int at)
 	return false;
 }
 
-/* What a subcommand does to the operand at word `at` and those after it, or to nothing that is named. */
+/* Add the effects of a subcommand on the operands from word `at` on, if there are any. */
 static Doing
 set_subcommand(const Invocation *run, const Subcommand *subcommand, Span verb, int at, Operands *rest, Outcome *outcome)
 {
@@ -182,7 +182,7 @@ set_subcommand(const Invocation *run, const Subcommand *subcommand, Span verb, i
 	return DOES_ACT;
 }
 
-/* pip --version, pacman -Syu: no operand at all. */
+/* pip --version, pacman -Syu: no operands. */
 static Doing
 set_without_operand(const Invocation *run, Outcome *outcome)
 {
@@ -202,7 +202,7 @@ Doing
 act_package(Invocation *run, Outcome *outcome)
 {
 	static const char *const run_verbs[] = {"exec", "run", "run-script", NULL};
-	/* Not the program's own options: -e . and -r FILE name what is installed. */
+	/* Without e and r: the values of -e and -r name what is installed. */
 	static const ValueOptions usual = {"iptmc", ",index-url,extra-index-url,prefix,target,platform,"};
 	const ValueOptions *options = run->program->options.letters[0] ? &run->program->options : &usual;
 	const ShellCommand *command = run->command;
@@ -235,7 +235,7 @@ act_package(Invocation *run, Outcome *outcome)
 	}
 	if (subcommand == NULL && run->program->options.letters[0] == '\0')
 	{
-		/* dpkg -i x.deb: the operand is no subcommand but its target */
+		/* dpkg -i x.deb: the operand is the target, not a subcommand */
 		subcommand = find_option_subcommand(run, at);
 		after = at;
 		operands = operands_of(command, at + 1, options);

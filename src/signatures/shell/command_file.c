@@ -23,7 +23,7 @@ act_output(Invocation *run, Outcome *outcome)
 	return set_outcome(outcome, EFFECT_MODIFY, run->value, true);
 }
 
-/* The last part of an address, without what is asked for there. */
+/* The last part of a URL's path. */
 static Span
 name_in_address(Span address)
 {
@@ -45,7 +45,7 @@ name_in_address(Span address)
 	return span_make(address.data + start, end - start);
 }
 
-/* curl -O ADDRESS, curl -o FILE, wget: the file that comes; on the screen it is a run. */
+/* curl -O ADDRESS, curl -o FILE, wget: the file that is fetched.  Without a file it is a run. */
 Doing
 act_fetch(Invocation *run, Outcome *outcome)
 {
@@ -103,7 +103,7 @@ act_tar(Invocation *run, Outcome *outcome)
 	return set_fileop(outcome, span_of("tar"), target);
 }
 
-/* tee: writes what comes through the pipe, or its here-document, to each file. */
+/* tee: writes its input, from the pipe or a here-document, to each file. */
 Doing
 act_tee(Invocation *run, Outcome *outcome)
 {
@@ -118,7 +118,7 @@ act_tee(Invocation *run, Outcome *outcome)
 	{
 		Span		file = shell_word_span(run->command, at);
 
-		/* /dev/null, /dev/stderr …: it only passes on */
+		/* /dev/null, /dev/stderr …: keeps nothing */
 		if (span_starts(file, "/dev/"))
 			continue;
 		doing = set_write(outcome, file, append, text);
@@ -126,7 +126,7 @@ act_tee(Invocation *run, Outcome *outcome)
 	return doing;
 }
 
-/* The patch is in a here-document, the operand or the pipe; of one in a file nothing is known. */
+/* The patch is in a here-document, the operand or the pipe.  The content of a patch file is unknown. */
 static Doing
 read_patch(const Invocation *run, Span operand, bool is_file, Outcome *outcome)
 {

@@ -6,14 +6,14 @@
 
 #include "signatures/shell/invocation.h"
 
-/* Which operands of a subcommand are files, without a --. */
+/* Which operands of a subcommand are files, if there is no --. */
 typedef enum GitTarget
 {
 	GIT_ALL,
 	GIT_AFTER_PATTERN,			/* all but the first */
 	GIT_LAST,					/* the destination */
-	GIT_NAMES,					/* those that look like files, beside revisions */
-	GIT_NAMES_OR_FIRST			/* the same, or else the branch */
+	GIT_NAMES,					/* those that look like files; others are revisions */
+	GIT_NAMES_OR_FIRST			/* the same; if there are none, the first: a branch */
 } GitTarget;
 
 static const struct
@@ -34,7 +34,7 @@ static const struct
 	{"show", GIT_NAMES},
 };
 
-/* Has it an extension, unlike a branch, HEAD~1, a..b or v1.2? */
+/* Does it have an extension, unlike a branch, HEAD~1, a..b or v1.2? */
 static bool
 is_file_name(Span name)
 {
@@ -46,7 +46,7 @@ is_file_name(Span name)
 		ascii_lower(name.data[i]) >= 'a' && ascii_lower(name.data[i]) <= 'z';
 }
 
-/* An effect on every operand from `at` on that may be a file; with only_names, that looks like one. */
+/* Add an effect on every operand from word `at` on; with only_names, on those that look like files. */
 static void
 add_files(Outcome *outcome, Effect model, Operands *operands, int at, bool only_names)
 {
@@ -64,7 +64,7 @@ add_files(Outcome *outcome, Effect model, Operands *operands, int at, bool only_
 	}
 }
 
-/* The files that the subcommand at word `at` works on, without a --. */
+/* Add effects on the files of the subcommand at word `at`, if there is no --. */
 static void
 add_targets(Outcome *outcome, Effect model, const ShellCommand *command, int at)
 {

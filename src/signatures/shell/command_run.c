@@ -6,7 +6,7 @@
 
 #include "signatures/shell/invocation.h"
 
-/* A run of `path`, with the command of its first operand. */
+/* Run the program at word `i`, whose first operand may be a subcommand. */
 Doing
 run_program(const ShellCommand *command, int i, Outcome *outcome)
 {
@@ -32,7 +32,7 @@ run_program(const ShellCommand *command, int i, Outcome *outcome)
 	return DOES_ACT;
 }
 
-/* curl: as a program of which nothing is known. */
+/* curl: a run, identified by the program's name. */
 Doing
 act_plain(Invocation *run, Outcome *outcome)
 {
@@ -40,9 +40,8 @@ act_plain(Invocation *run, Outcome *outcome)
 }
 
 /*
- * python -m MODULE at word `at`: some modules are programs of the table, some
- * run the script that follows, and any other is run under its own name.
- * *next is where to read on, if anywhere.
+ * python -m MODULE at word `at`: some modules are programs of the table, some run the script that follows,
+ * and any other is run under its own name.  *next is the word to continue at, if there is one.
  */
 static Doing
 run_module(Invocation *run, int at, int *next, Outcome *outcome)
@@ -121,7 +120,7 @@ act_python(Invocation *run, Outcome *outcome)
 	return set_hashed(outcome, span_of("python"), code);
 }
 
-/* coverage run is python; its reports are looked at. */
+/* coverage run is read as python; the other subcommands show reports. */
 Doing
 act_coverage(Invocation *run, Outcome *outcome)
 {
@@ -131,7 +130,7 @@ act_coverage(Invocation *run, Outcome *outcome)
 	return act_python(run, outcome);
 }
 
-/* perl -i -pe, perl -ne: sed by another name; anything else is run. */
+/* perl -i -pe, perl -ne: read like sed; anything else is run. */
 Doing
 act_interpreter(Invocation *run, Outcome *outcome)
 {
@@ -192,7 +191,7 @@ act_interpreter(Invocation *run, Outcome *outcome)
 	return set_hashed(outcome, span_of(name), operand.data ? (Text) {span_none(), 0} : input_text(run));
 }
 
-/* psql -c SQL, mysql -e SQL: what the option gives. */
+/* psql -c SQL, mysql -e SQL: the value of the option. */
 static Span
 sql_option(const Invocation *run)
 {

@@ -1,12 +1,12 @@
 /*
  * command_search.c
- *		Searches: grep and its like, find.
+ *		Searches: grep and similar programs, find.
  */
 #include "postgres.h"
 
 #include "signatures/shell/invocation.h"
 
-/* grep PATTERN FILE: where is searched, not for what. */
+/* grep PATTERN FILE: the target is the place searched, not the pattern. */
 Doing
 act_grep(Invocation *run, Outcome *outcome)
 {
@@ -21,7 +21,7 @@ act_grep(Invocation *run, Outcome *outcome)
 	{
 		const char *word = shell_word(command, j);
 
-		/* The pattern is given by an option, or there is none. */
+		/* Options give the pattern, or there is none. */
 		if (strcmp(word, "-e") == 0 || strncmp(word, "--regexp", 8) == 0 || strcmp(word, "--files") == 0)
 			skip = 0;
 		if (is_any_of(word, walk_options) || (word[0] == '-' && word[1] != '-' && strpbrk(word, "rR") != NULL))
@@ -30,7 +30,7 @@ act_grep(Invocation *run, Outcome *outcome)
 	target = shell_word_span(command, operand_after(&operands, skip));
 	if (target.data == NULL)
 		target = command->input;
-	/* Neither a file nor anything to read: the current directory. */
+	/* Without a file or input, a recursive search starts in the current directory. */
 	if (target.data == NULL && walks && !run->reader->in_pipe)
 		target = span_of(".");
 	set_outcome(outcome, EFFECT_SEARCH, target, true);
@@ -38,7 +38,7 @@ act_grep(Invocation *run, Outcome *outcome)
 	return DOES_ACT;
 }
 
-/* find: a search in each directory, or a removal; what it runs for the files is left to script.c. */
+/* find: a search in each directory, or a removal; script.c reads the commands of -exec. */
 Doing
 act_find(Invocation *run, Outcome *outcome)
 {

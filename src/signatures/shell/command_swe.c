@@ -1,6 +1,6 @@
 /*
  * command_swe.c
- *		SWE-agent's own commands, where they are lines of a shell.
+ *		SWE-agent's own commands, written as shell lines.
  */
 #include "postgres.h"
 
@@ -57,9 +57,9 @@ act_swe_editor(Invocation *run, Outcome *outcome)
 }
 
 /*
- * SWE-agent's edit: "edit 6:7" or, between its cursors, "edit", the new lines,
- * "end_of_edit"; or the later form: edit SEARCH REPLACE [ALL]; insert TEXT
- * [LINE].  The file is the open one.
+ * SWE-agent's edit.  Earlier form: edit 6:7, or edit alone for the lines between the cursors, then the new
+ * lines, then end_of_edit.  Later form: edit SEARCH REPLACE [ALL], insert TEXT [LINE].  The file is the open
+ * one.
  */
 Doing
 act_swe_edit(Invocation *run, Outcome *outcome)
@@ -111,7 +111,7 @@ act_swe_goto(Invocation *run, Outcome *outcome)
 	return DOES_ACT;
 }
 
-/* Of the open file, at an unknown place. */
+/* The open file, at an unknown place. */
 Doing
 act_swe_scroll(Invocation *run, Outcome *outcome)
 {

@@ -9,7 +9,7 @@
 #include "signatures/shell/invocation.h"
 #include "signatures/shell/line_range.h"
 
-/* awk: the lines its program selects; with -i inplace a change. */
+/* awk: views the lines that its program selects; with -i inplace it changes the file. */
 Doing
 act_awk(Invocation *run, Outcome *outcome)
 {
@@ -46,8 +46,8 @@ act_head_tail(Invocation *run, Outcome *outcome)
 }
 
 /*
- * sed's options of one letter, all in word *i, which moves on to the value of
- * the last; the result is a piece of the script, if that is what the value is.
+ * Read sed's options of one letter, all in word *i, and advance *i to the value of the last.  Returns the
+ * value of -e or -f, a piece of the script.
  */
 static Span
 sed_letters(const ShellCommand *command, int *i, bool *quiet, bool *in_place)
@@ -63,7 +63,7 @@ sed_letters(const ShellCommand *command, int *i, bool *quiet, bool *in_place)
 				break;
 			case 'i':
 				*in_place = true;
-				/* What follows is a suffix; BSD's -i '' has an empty one. */
+				/* The rest is a suffix; BSD's -i '' has an empty one. */
 				if (letter[1] == '\0' && *i + 1 < command->n_words && command->words[*i + 1].length == 0)
 					++*i;
 				return span_none();
@@ -102,7 +102,7 @@ add_piece(Pieces *pieces, Span piece)
 	pieces->script = span_make(pieces->joined.data, pieces->joined.len);
 }
 
-/* The script is the first operand, unless options give it, piece by piece; then come files. */
+/* Options give the script, in pieces, or it is the first operand; the other operands are files. */
 Doing
 act_sed(Invocation *run, Outcome *outcome)
 {

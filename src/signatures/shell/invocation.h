@@ -1,10 +1,9 @@
 /*
  * invocation.h
- *		One run of a known program, and what reads it: a function per kind.
+ *		One run of a known program, and the functions that read it, one for each kind of program.
  *
- * Such a function adds effects to the outcome and returns what the program
- * does.  If it only runs another one (sudo, xargs, python -m), it names the
- * word where that begins instead and adds none.
+ * Such a function adds effects to the outcome and returns what the program does.  If the program only runs
+ * another one (sudo, xargs, python -m), it adds none and sets `follows` instead.
  */
 #ifndef STEPADV_INVOCATION_H
 #define STEPADV_INVOCATION_H
@@ -16,9 +15,9 @@ typedef struct Invocation
 	Reader	   *reader;
 	ShellCommand *command;
 	const Program *program;
-	EffectCategory category;	/* where the kind of program determines no more */
-	ProgramKind kind;			/* of the program, as its options make it */
-	Span		value;			/* of the option that did; data NULL if there is none */
+	EffectCategory category;	/* if the kind of program determines it */
+	ProgramKind kind;			/* of the program, with its options considered */
+	Span		value;			/* of the option that changed the kind; data NULL if there is none */
 	int			at;				/* the word after the program's name */
 	int			follows;		/* the word where another command begins; 0 = none */
 } Invocation;
@@ -36,7 +35,7 @@ invocation_operands(const Invocation *run)
 	return operands_of(run->command, run->at, &run->program->options);
 }
 
-/* The text that it reads: of a here-document or a here-string, or what comes through the pipe. */
+/* The text that the program reads: from a here-document, a here-string or the pipe. */
 static inline Text
 input_text(const Invocation *run)
 {

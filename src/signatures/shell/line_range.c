@@ -2,7 +2,7 @@
 
 #include "signatures/shell/line_range.h"
 
-/* What follows a pattern between slashes at the start of the text; data NULL if there is none. */
+/* The text behind a leading /PATTERN/; data NULL if there is none. */
 static Span
 after_pattern(Span text)
 {
@@ -16,7 +16,7 @@ after_pattern(Span text)
 	return i < text.length ? span_from(text, i + 1) : span_none();
 }
 
-/* A count or line number; *at moves behind it and the blanks after it. */
+/* Read a count or line number, and advance *at past it and the blanks after it. */
 static int64
 read_number(Span script, int *at)
 {
@@ -29,7 +29,7 @@ read_number(Span script, int *at)
 	return number;
 }
 
-/* N, N,M  N,+M  N,$: false if the script of sed does not begin so; *at moves behind it. */
+/* Read the address N; N,M; N,+M or N,$ of a sed command and advance *at past it; false if there is none. */
 static bool
 read_addresses(Span script, int *at, int64 *first, int64 *last)
 {
@@ -80,7 +80,7 @@ sed_pattern(Span script, bool quiet, LineRange *lines)
 		lines->choice = LINES_UNKNOWN;
 }
 
-/* N,Mp;N,Mp: what else sed prints, up to what is no range; all lie between the first line and the last. */
+/* N,Mp;N,Mp: extend the range to include further ranges, up to the first command that is none. */
 static void
 add_ranges(Span rest, LineRange *lines)
 {
@@ -99,7 +99,7 @@ add_ranges(Span rest, LineRange *lines)
 	}
 }
 
-/* The lines that a script of sed lets through, if its first commands are plain ranges. */
+/* The lines that a sed script prints, if its first commands are plain ranges. */
 void
 sed_range(Span script, bool quiet, LineRange *lines)
 {
@@ -111,7 +111,7 @@ sed_range(Span script, bool quiet, LineRange *lines)
 	script = span_trim(script);
 	if (quiet && span_is(script, "$p"))
 		lines->tail = 1;
-	/* The lines' numbers. */
+	/* It prints line numbers. */
 	if (quiet && (span_is(script, "=") || span_is(script, "$=")))
 		lines->choice = LINES_BY_PATTERN;
 	if (!read_addresses(script, &i, &first, &last))
@@ -135,7 +135,7 @@ sed_range(Span script, bool quiet, LineRange *lines)
 	}
 	else if (!quiet && verb.data[0] == 'q' && first == last)
 	{
-		/* Nq: up to it; Nq;d: nothing else */
+		/* Nq: the lines up to N; Nq;d: only line N */
 		lines->first = span_is(verb, "q;d") ? first : 1;
 		lines->last = last;
 	}
@@ -146,7 +146,7 @@ sed_range(Span script, bool quiet, LineRange *lines)
 	}
 }
 
-/* /PATTERN/, /PATTERN/ {…} and the like of awk, with or without a ! before. */
+/* Does the awk program begin with /PATTERN/ or !/PATTERN/?  Then the pattern selects lines. */
 static bool
 awk_pattern(Span program, LineRange *lines)
 {
@@ -159,7 +159,7 @@ awk_pattern(Span program, LineRange *lines)
 	if (rest.data == NULL)
 		return false;
 	rest = span_trim(rest);
-	/* Other rules, or a range, may print what does not fit. */
+	/* Further rules, or a range, may print lines that do not match. */
 	if (rest.length == 0 || rest.data[0] == '&' || rest.data[0] == '|' ||
 		(rest.data[0] == '{' && memchr(rest.data, '}', rest.length) == rest.data + rest.length - 1))
 		lines->choice = LINES_BY_PATTERN;
@@ -168,7 +168,7 @@ awk_pattern(Span program, LineRange *lines)
 	return true;
 }
 
-/* The lines that a program of awk selects by NR, or one of perl by $., if it does so plainly. */
+/* The lines selected by simple comparisons of NR in awk, or of $. in perl. */
 static void
 select_numbers(Span program, const char *variable, LineRange *lines)
 {
@@ -178,7 +178,7 @@ select_numbers(Span program, const char *variable, LineRange *lines)
 	int			at = 0;
 	int			i;
 
-	/* No plain selection is longer; the search must not be repeated over a megabyte. */
+	/* Simple selections are shorter.  Do not search a megabyte repeatedly. */
 	if (program.length > 200)
 		return;
 	while ((i = span_find(span_from(program, at), variable)) >= 0)
@@ -261,7 +261,7 @@ perl_range(Span code, LineRange *lines)
 	lines->last = last < 0 ? 0 : Max(last, first);
 }
 
-/* How many lines head and tail let through: ten by default. */
+/* The lines that head and tail print: ten by default. */
 void
 head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lines)
 {
@@ -318,7 +318,7 @@ head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lin
 	}
 }
 
-/* The lines of the lines that the view so far has. */
+/* Apply a filter to the lines that a view has so far. */
 void
 apply_range(Effect *action, const LineRange *lines)
 {
@@ -327,7 +327,7 @@ apply_range(Effect *action, const LineRange *lines)
 
 	if (lines->choice == LINES_BY_PATTERN)
 	{
-		/* It looks for something. */
+		/* Selecting by pattern is a search. */
 		action->category = EFFECT_SEARCH;
 		action->partial = false;
 	}

@@ -1,6 +1,6 @@
 /*
  * line_range.h
- *		Lines of a text, as filters of lines let them through.
+ *		Which lines of a text a filter prints.
  */
 #ifndef STEPADV_LINE_RANGE_H
 #define STEPADV_LINE_RANGE_H
@@ -8,20 +8,20 @@
 #include "signatures/effect.h"
 #include "signatures/shell/shell.h"
 
-/* How a filter chooses the lines it lets through. */
+/* How a filter selects the lines. */
 typedef enum LineChoice
 {
 	LINES_BY_NUMBER,
-	LINES_BY_PATTERN,			/* each for itself, as grep does */
-	LINES_UNKNOWN				/* unknown lines: from a pattern on, so many bytes */
+	LINES_BY_PATTERN,			/* each line by itself, as grep does */
+	LINES_UNKNOWN				/* from a pattern on, or a number of bytes */
 } LineChoice;
 
 typedef struct LineRange
 {
 	LineChoice	choice;
-	int64		first;			/* 1-based; 0 = not from a line on */
+	int64		first;			/* 1-based; 0 = no range */
 	int64		last;			/* 0 = all from first on */
-	int64		tail;			/* or only that many at the end; 0 = no such limit */
+	int64		tail;			/* or only so many lines at the end; 0 = no such limit */
 } LineRange;
 
 extern void sed_range(Span script, bool quiet, LineRange *lines);

@@ -1,9 +1,9 @@
 /*
  * operands.c
- *		Telling a command's operands from its options.
+ *		Separates a command's operands from its options.
  *
- * Programs differ in which options take the next word as their value; a list
- * of those is all that has to be known of a program to find its files.
+ * To find the files of a program, it is enough to know which of its options take the next word as their
+ * value.
  */
 #include "postgres.h"
 

@@ -4,13 +4,13 @@
 #include "signatures/shell/programs.h"
 #include "signatures/shell/shell.h"
 
-/* Where a walk over the operands has come to. */
+/* Position of a scan over the operands of a command. */
 typedef struct Operands
 {
 	const ShellCommand *command;
 	int			at;
 	const ValueOptions *options;
-	bool		ended;			/* the options, by -- */
+	bool		ended;			/* a -- has ended the options */
 } Operands;
 
 static inline Operands
@@ -21,7 +21,7 @@ operands_of(const ShellCommand *command, int at, const ValueOptions *options)
 	return operands;
 }
 
-/* Is it one of the names, whose last is NULL?  Their first letters settle it for most words. */
+/* Is the word in the list, which ends with NULL?  Most words differ in the first letter. */
 static inline bool
 is_any_of(const char *word, const char *const *names)
 {

@@ -1,6 +1,6 @@
 /*
  * outcome.c
- *		Effects, as the functions per kind of program put them together.
+ *		Adds effects for the functions that read programs.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@ set_fileop(Outcome *outcome, Span verb, Span target)
 	return DOES_ACT;
 }
 
-/* A run of code that the call has: identified by it. */
+/* A run of code, which identifies it if the call contains it. */
 Doing
 set_hashed(Outcome *outcome, Span name, Text code)
 {
@@ -50,7 +50,7 @@ set_tests(Outcome *outcome, Span target)
 	return set_outcome(outcome, EFFECT_TEST, target, true);
 }
 
-/* Does a statement of SQL, or a command of a client, only ask? */
+/* Does an SQL statement, or a command of a client, only query? */
 static bool
 asks_in_sql(Span statement)
 {
@@ -71,7 +71,7 @@ asks_in_sql(Span statement)
 	return false;
 }
 
-/* SQL that is known now: all of it only queries, or it is the effect's content. */
+/* Classify SQL that is known: a search if all of it only queries, else the effect's content. */
 static void
 read_sql(Effect *effect)
 {
@@ -96,7 +96,7 @@ read_sql(Effect *effect)
 	}
 }
 
-/* What is written or run, now or once it has been read. */
+/* Set the text that is written or run.  Called again when a here-document has been read. */
 void
 set_text(Effect *effect, Text text, TextUse use)
 {
@@ -108,7 +108,7 @@ set_text(Effect *effect, Text text, TextUse use)
 		read_sql(effect);
 }
 
-/* A file takes what is printed: a new one, if the text is known and is not added to it. */
+/* Output goes to a file: a creation if the text is known and not appended, else a change. */
 Doing
 set_write(Outcome *outcome, Span file, bool append, Text text)
 {
@@ -127,7 +127,7 @@ set_write(Outcome *outcome, Span file, bool append, Text text)
 	return DOES_ACT;
 }
 
-/* The effect that was added last, once more for each operand that is left. */
+/* Repeat the last effect for each remaining operand. */
 void
 repeat_for_rest(Outcome *outcome, Operands *operands)
 {

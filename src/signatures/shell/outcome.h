@@ -1,6 +1,6 @@
 /*
  * outcome.h
- *		What comes of one simple command: its effects, or what else it does.
+ *		What one simple command does: its effects, or the text that it prints.
  */
 #ifndef STEPADV_OUTCOME_H
 #define STEPADV_OUTCOME_H
@@ -9,20 +9,20 @@
 #include "signatures/shell/line_range.h"
 #include "signatures/shell/operands.h"
 
-#define MAX_INNER 4				/* commands of -exec of one find */
+#define MAX_INNER 4				/* -exec commands of one find */
 
 typedef enum Doing
 {
-	DOES_NOTHING,				/* prepares: cd, assignments, control flow */
+	DOES_NOTHING,				/* no effect: cd, assignments, control flow */
 	DOES_PRINT,					/* only prints a literal text */
 	DOES_ACT					/* has effects */
 } Doing;
 
-/* A text that the script itself has. */
+/* A text that the script contains. */
 typedef struct Text
 {
-	Span		span;			/* data NULL if it is not known, or not yet */
-	int			heredoc;		/* then the number of its here-document, 0 if there is none */
+	Span		span;			/* data NULL if it is unknown, or not read yet */
+	int			heredoc;		/* number of its here-document, 0 if there is none */
 } Text;
 
 /* Words from .. to - 1 of a command. */
@@ -34,15 +34,15 @@ typedef struct WordRange
 
 typedef struct Outcome
 {
-	Effects    *effects;		/* of the call; those of the command come at the end */
+	Effects    *effects;		/* of the call; the command's are appended */
 	Doing		doing;
-	Text		printed;		/* by what only prints */
-	Span		idle;			/* the name of what does nothing; data NULL = its first word */
+	Text		printed;		/* by a command that only prints */
+	Span		idle;			/* names a command without effects; data NULL = its first word */
 	bool		idle_is_path;
-	LineRange	lines;			/* that head, tail, sed -n … let through */
+	LineRange	lines;			/* printed by head, tail, sed -n … */
 	Span		script;			/* inside the command; its effects are the command's */
-	bool		takes_files;	/* what comes through the pipe names its files: xargs */
-	Span		placeholder;	/* their placeholder, if there is one */
+	bool		takes_files;	/* xargs: the pipe gives the names of its files */
+	Span		placeholder;	/* for these names, if there is one */
 	int			n_inner;
 	WordRange	inner[MAX_INNER];	/* of find -exec */
 } Outcome;
@@ -53,7 +53,7 @@ has_text(Text text)
 	return text.span.data != NULL || text.heredoc > 0;
 }
 
-/* What a command's redirections give it to read. */
+/* The text that a command's redirections give it. */
 static inline Text
 command_text(const ShellCommand *command)
 {

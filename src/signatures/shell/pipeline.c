@@ -1,9 +1,10 @@
 /*
  * pipeline.c
- *		A pipeline is one command: filters narrow what its first stage views, or
- *		make it a search; what changes something takes the place of what is only
- *		read; xargs gives the names that come to the command that it runs.  A
- *		stage that writes a file is an effect of its own.
+ *		Joins the effects of the stages of a pipeline.
+ *
+ * A pipeline is one command: filters narrow what its first stage views, or make it a search; changes replace
+ * what is only read; xargs passes the names it reads to the command it runs.  A stage that writes a file adds
+ * an effect.
  */
 #include "postgres.h"
 
@@ -11,7 +12,7 @@
 
 #define MAX_PIPED_WORDS SHELL_MAX_WORDS
 
-/* Of the effects from .. to - 1 but those that write what is printed: is there one, and do all only read? */
+/* About the effects of a stage, except those that write output: is there one, do all only read, has one a target? */
 typedef struct Stages
 {
 	bool		any;
@@ -34,7 +35,7 @@ look_at(const Effects *effects, int from, int to)
 	return stages;
 }
 
-/* Does one of them run a program, whose failure leaves what it printed in the file? */
+/* Does one of them run a program?  If that fails, its output is in the file all the same. */
 bool
 has_runs(const Effects *effects, int from, int to)
 {
@@ -44,7 +45,7 @@ has_runs(const Effects *effects, int from, int to)
 	return false;
 }
 
-/* The words of a text that was piped. */
+/* Split a piped text into words. */
 static int
 split_words(Span text, Span words[MAX_PIPED_WORDS])
 {
@@ -67,7 +68,7 @@ split_words(Span text, Span words[MAX_PIPED_WORDS])
 	return n;
 }
 
-/* Has it no file of its own, but a placeholder for those that come? */
+/* Does it have no file of its own, or a placeholder for one? */
 static bool
 takes_file(const Effect *effect, Span placeholder)
 {
@@ -77,7 +78,7 @@ takes_file(const Effect *effect, Span placeholder)
 		(placeholder.data != NULL && span_equal(effect->target, placeholder));
 }
 
-/* The effects of the stage are done for each of the words, which are not in the script. */
+/* Repeat the effects of the stage for each of the words, which name its files. */
 static void
 give_files(Effects *effects, int stage, const Outcome *next, const Span *words, int n_words, bool are_known)
 {
@@ -96,7 +97,7 @@ give_files(Effects *effects, int stage, const Outcome *next, const Span *words, 
 		effects_spread(effects, stage, next->placeholder.data ? next->placeholder : span_of("{}"), words, n_words);
 }
 
-/* The same with the files that the stages before name. */
+/* The same with the files named by the stages before. */
 static void
 give_targets(Effects *effects, int start, int stage, const Outcome *next)
 {
@@ -109,7 +110,7 @@ give_targets(Effects *effects, int start, int stage, const Outcome *next)
 	give_files(effects, stage, next, words, n, false);
 }
 
-/* A filter: of what is viewed it lets some lines through, or looks for something in it. */
+/* A filter selects lines of what is viewed, or searches it. */
 static void
 narrow(Effects *effects, int start, int stage, const Outcome *next)
 {
@@ -134,8 +135,8 @@ narrow(Effects *effects, int start, int stage, const Outcome *next)
 }
 
 /*
- * Join the effects of a stage, those from `stage` on, to those of the stages
- * before it, from `start` on; `piped` is what these print, if it is known.
+ * Join the effects of a stage, from `stage` on, to those of the stages before it, from `start` on.  `piped`
+ * is what the latter print, if known.
  */
 void
 join_stage(Effects *effects, int start, int stage, const Outcome *next, Text piped)

@@ -2,15 +2,14 @@
  * programs.c
  *		The table of programs, and how a command's first word is looked up in it.
  *
- * A program that is not here is simply executed: `execute@program`.  What a
- * program's options look like matters only as far as an option may take the
- * next word as its value, which would otherwise be read as a file.
+ * A program that is not in the table is executed: `execute@program`.  Of a program's options, only those are
+ * listed that take the next word as their value, which would otherwise be read as a file.
  */
 #include "postgres.h"
 
 #include "signatures/shell/programs.h"
 
-/* Options that take a value, of several rows. */
+/* Value options of several rows. */
 #define NO_OPTIONS {"", ""}
 #define LIST_NAMES \
 	",max-depth,exclude,format,ignore,sort,time-style,block-size,level,printf,"
@@ -171,7 +170,7 @@ static const struct
 		" gxargs parallel xargs "},
 };
 
-/* All of them by name, built on first use; room for so many, and so many characters of names. */
+/* All programs, sorted by name, and the characters of their names.  Built on first use. */
 #define MOST_PROGRAMS 600
 #define MOST_CHARACTERS 6000
 
@@ -236,7 +235,7 @@ is_listed(const char *list, char separator, const char *word)
 	return false;
 }
 
-/* Programs that do to a file what another does that is known better. */
+/* Verbs of programs that do the same to their file. */
 static const struct
 {
 	const char *programs;
@@ -248,7 +247,7 @@ static const struct
 	{" rmdir trash trash-put unlink ", "rm"},
 };
 
-/* What a program does to its file: its own name, if no other means the same. */
+/* What a program does to its file: its name, or a verb that it shares with others. */
 Span
 program_verb(const Program *program)
 {
@@ -258,7 +257,7 @@ program_verb(const Program *program)
 	return span_of(program->name);
 }
 
-/* Without the version at its end: python3.11, pip3. */
+/* Also finds a name with a version at its end: python3.11, pip3. */
 const Program *
 find_any_version(const char *name)
 {

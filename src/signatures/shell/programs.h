@@ -6,32 +6,32 @@
 typedef enum ProgramKind
 {
 	PROGRAM_APPLY_PATCH,
-	PROGRAM_ASK,				/* prints something of the environment */
+	PROGRAM_ASK,				/* prints something about the environment */
 	PROGRAM_AWK,
 	PROGRAM_CD,
 	PROGRAM_COVERAGE,
-	PROGRAM_ECHO,				/* prints its arguments: plumbing */
-	PROGRAM_EDITOR,				/* an editor for people */
-	PROGRAM_FILEOP,				/* on one operand */
-	PROGRAM_FILEOP_LAST,		/* its last operand: the destination */
-	PROGRAM_FETCH,				/* loads a file, whose name is the last part of the address */
-	PROGRAM_FETCH_TO,			/* or the value of an option */
+	PROGRAM_ECHO,				/* prints its arguments */
+	PROGRAM_EDITOR,				/* interactive editor, or formatter */
+	PROGRAM_FILEOP,				/* on its operands */
+	PROGRAM_FILEOP_LAST,		/* on its last operand, the destination */
+	PROGRAM_FETCH,				/* downloads to a file named like the last part of the address */
+	PROGRAM_FETCH_TO,			/* downloads to the file that an option names */
 	PROGRAM_FIND,
 	PROGRAM_GIT,
 	PROGRAM_GREP,
 	PROGRAM_HEAD,
 	PROGRAM_INTERPRETER,		/* runs a script of its own language */
 	PROGRAM_LIST,				/* queries a file or directory */
-	PROGRAM_LIST_HERE,			/* about the current directory, if it names none */
+	PROGRAM_LIST_HERE,			/* the same; by default, of the current directory */
 	PROGRAM_MAKE,
 	PROGRAM_NOTHING,			/* changes only the shell itself */
 	PROGRAM_OUTPUT,				/* writes the file that an option names */
 	PROGRAM_PACKAGE,			/* has subcommands: install, test … */
 	PROGRAM_PATCH,
 	PROGRAM_PYTHON,
-	PROGRAM_RUN,				/* is executed, as one that is not in the table */
+	PROGRAM_RUN,				/* executed, like programs not in the table */
 	PROGRAM_SEARCH,				/* pattern, then file or directory */
-	PROGRAM_SEARCH_HERE,		/* grep through directories: the current one, if it names none */
+	PROGRAM_SEARCH_HERE,		/* recursive grep; by default, in the current directory */
 	PROGRAM_SED,
 	PROGRAM_SHELL,				/* bash -c SCRIPT */
 	PROGRAM_SOURCE,
@@ -61,17 +61,17 @@ typedef struct ValueOptions
 	const char *names;			/* ",a,b,": long ones */
 } ValueOptions;
 
-#define NO_FILES 9				/* as `operands`: more than occur, none is a file */
+#define NO_FILES 9				/* as `operands`: no operand is a file */
 
 typedef struct Program
 {
 	const char *name;
 	uint8		kind;
-	uint8		operands;		/* to pass over before the one that matters */
+	uint8		operands;		/* how many precede the one that matters */
 	ValueOptions options;
 } Program;
 
-/* Subcommands that do the same. */
+/* Subcommands that have the same effect. */
 typedef struct Subcommand
 {
 	const char *programs;		/* " a b " */

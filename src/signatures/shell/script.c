@@ -2,13 +2,12 @@
  * script.c
  *		What a shell script does: the effects of its commands, in order.
  *
- * What only prepares (cd, assignments, set, export, a heading printed by echo)
- * has none, wrappers (sudo, timeout, env …) are taken off, a pipeline is read
- * as one command, and of `a || b` only a counts, unless a did nothing, or the
- * call is known to have succeeded although a may not have.
+ * Preparations (cd, assignments, set, export, a heading printed by echo) have no effect.  Wrappers (sudo,
+ * timeout, env …) are removed.  A pipeline is read as one command.  Of `a || b`, only a counts, unless a has
+ * no effect, or a runs a program that may have failed and the call succeeded.
  *
- * Scripts inside scripts (bash -c, command substitution, here-documents) are
- * followed to a fixed depth, so neither time nor stack depends on nesting.
+ * Scripts inside scripts (bash -c, command substitution, here-documents) are followed to a fixed depth, so
+ * neither time nor stack depends on nesting.
  */
 #include "postgres.h"
 
@@ -27,20 +26,20 @@ typedef struct Script
 	int			start;
 	int			depth;
 	ShellEnd	joined;			/* how the command is joined to what came before it */
-	int			list;			/* first effect of what && and || join here */
-	int			chain;			/* effects before it need not have succeeded if the script did */
-	int			last;			/* nor have those before it failed if the script did */
-	int			waiting;		/* the first effect whose here-document may be to come */
+	int			list;			/* first effect of the list joined by && and || here */
+	int			chain;			/* effects before it may have failed although the script succeeded */
+	int			last;			/* effects before it may have succeeded although the script failed */
+	int			waiting;		/* the first effect whose here-document may not have been read */
 	Blocks		blocks;
-	StringInfoData directory;	/* where the cds before led */
-	Span		pushed;			/* where the last pushd began */
-	Span		here;			/* a copy of the directory that lives on */
-	bool		is_here;		/* which is the same still */
+	StringInfoData directory;	/* current directory, as set by cd */
+	Span		pushed;			/* the directory before the last pushd */
+	Span		here;			/* a copy of the directory, for effects */
+	bool		is_here;		/* the copy is current */
 } Script;
 
 static void read_script(Span text, Effects *effects, int depth, Span directory);
 
-/* The directory as a constant text. */
+/* The current directory, as a text that does not change. */
 static Span
 directory_here(Script *script)
 {
@@ -82,7 +81,7 @@ change_directory(Script *script, const ShellCommand *command)
 	else if (strcmp(shell_word(command, i), "cd") != 0)
 		return;
 	target = shell_word_span(command, i + 1);
-	/* A path that long is no path: where it leads is not known. */
+	/* After cd alone, cd - or a path that is too long, the directory is unknown. */
 	if (target.length == 0 || span_is(target, "-") || script->directory.len + target.length > MAX_PATH_LENGTH)
 	{
 		set_directory(script, span_none());
@@ -105,7 +104,7 @@ has_effect(const Effects *effects, int from)
 	return false;
 }
 
-/* A script inside the command, as what the command does. */
+/* Add the effects of a script inside the command, as the command's own. */
 static void
 follow_script(Script *script, const ShellCommand *command, Outcome *outcome)
 {
@@ -120,7 +119,7 @@ follow_script(Script *script, const ShellCommand *command, Outcome *outcome)
 	outcome->doing = script->effects->n > n ? DOES_ACT : DOES_NOTHING;
 }
 
-/* x=$(command), echo `command`: what only reads there counts if nothing else is done. */
+/* x=$(command), echo `command`: if it only reads, it counts only if the script has no other effects. */
 static void
 follow_substitution(Script *script, const ShellCommand *command, Outcome *outcome)
 {
@@ -133,7 +132,7 @@ follow_substitution(Script *script, const ShellCommand *command, Outcome *outcom
 		script->depth >= MAX_DEPTH)
 		return;
 	read_script(command->substitution, effects, script->depth + 1, directory_here(script));
-	effects->has_idle = has_idle;	/* the command is called by its own name */
+	effects->has_idle = has_idle;	/* the command keeps its own name */
 	for (int i = n; i < effects->n; i++)
 		reads &= only_reads(&effects->items[i]);
 	for (int i = n; reads && i < effects->n; i++)
@@ -142,7 +141,7 @@ follow_substitution(Script *script, const ShellCommand *command, Outcome *outcom
 		outcome->doing = DOES_ACT;
 }
 
-/* The commands of find -exec: as if xargs ran them for what find prints. */
+/* Read the commands of find -exec as if xargs ran them on the files that find prints. */
 static void
 follow_find(Script *script, ShellCommand *command, const Outcome *outcome, int start)
 {
@@ -168,7 +167,7 @@ follow_find(Script *script, ShellCommand *command, const Outcome *outcome, int s
 	script->reader.in_pipe = in_pipe;
 }
 
-/* Is the only effect from `start` on a view of nothing that is named? */
+/* Is the only effect from `start` on a view without a target? */
 static bool
 is_bare_view(const Effects *effects, int start)
 {
@@ -176,7 +175,7 @@ is_bare_view(const Effects *effects, int start)
 		effects->items[start].target.data == NULL;
 }
 
-/* The text that the command shows as it came, if it only reads one: cat <<E */
+/* The text that a command such as cat <<E shows. */
 static Text
 text_shown(const Script *script, const ShellCommand *command, const Outcome *outcome, int start)
 {
@@ -196,7 +195,7 @@ write_output(Script *script, const ShellCommand *command, Outcome *outcome, int 
 
 	if (outcome->doing == DOES_PRINT)
 		text = outcome->printed;
-	/* cat > f, from the terminal */
+	/* cat > f reads the terminal: no view */
 	else if (!script->reader.in_pipe && is_bare_view(effects, start))
 		effects_drop(effects, start, effects->n, false);
 	outcome->doing = set_write(outcome, command->output, command->append, text);
@@ -236,7 +235,7 @@ read_command(Script *script, ShellCommand *command, Outcome *outcome)
 			effects->items[i].directory = directory_here(script);
 }
 
-/* The first command without an effect: what the call is called by if there is none with one. */
+/* Keep the first command without an effect: it represents a call that has none. */
 static void
 note_idle(Effects *effects, const Outcome *outcome, const ShellCommand *command)
 {
@@ -248,7 +247,7 @@ note_idle(Effects *effects, const Outcome *outcome, const ShellCommand *command)
 					  outcome->idle_is_path);
 }
 
-/* Take the texts of here-documents that were read by now. */
+/* Set the texts of here-documents that have been read by now. */
 static void
 take_bodies(Script *script)
 {
@@ -270,7 +269,7 @@ take_bodies(Script *script)
 	}
 }
 
-/* The blocks that a command begins in; true if it only ends one, whose effects begin at *start then. */
+/* Open the blocks that a command begins.  True if it only ends one; *start is then that block's first effect. */
 static bool
 enter(Script *script, const ShellCommand *command, bool reached, int *start)
 {
@@ -283,7 +282,7 @@ enter(Script *script, const ShellCommand *command, bool reached, int *start)
 	return read_keywords(&script->blocks, command, reached, script->effects, start);
 }
 
-/* A pipeline, whose first command was read already; its effects begin at `start`. */
+/* Read a pipeline, given its first command; its effects begin at `start`. */
 static void
 read_pipeline(Script *script, ShellCommand *command, int start, bool reached)
 {
@@ -302,8 +301,8 @@ read_pipeline(Script *script, ShellCommand *command, int start, bool reached)
 
 		read_command(script, command, &outcome);
 		note_idle(effects, &outcome, command);
-		/* What it added, or prints, may point into its words. */
-		command->keep = effects->n_added > n_added || 
+		/* Its effects, or what it prints, may point into its words. */
+		command->keep = effects->n_added > n_added ||
 			(command->here_string.data != NULL && outcome.printed.span.data == command->here_string.data);
 		if (!is_first || stage > start)
 			join_stage(effects, start, stage, &outcome, reader->piped);
@@ -321,7 +320,7 @@ read_pipeline(Script *script, ShellCommand *command, int start, bool reached)
 		change_directory(script, command);
 }
 
-/* In `a || b`: is b known to be done? */
+/* In `a || b`, does b count? */
 static bool
 is_alternative_done(const Script *script)
 {
@@ -331,7 +330,7 @@ is_alternative_done(const Script *script)
 		(effects->succeeded && has_runs(effects, script->list, effects->n));
 }
 
-/* Effects before `end` need not have the success of the script. */
+/* Effects before `end` may have failed although the script succeeds. */
 static void
 end_chain(Script *script, int end)
 {
@@ -339,7 +338,7 @@ end_chain(Script *script, int end)
 		script->effects->items[script->chain].ends_otherwise = true;
 }
 
-/* Nor its failure. */
+/* Effects before `end` may have succeeded although the script fails. */
 static void
 end_last(Script *script, int end)
 {
@@ -347,7 +346,7 @@ end_last(Script *script, int end)
 		script->effects->items[script->last].ends_earlier = true;
 }
 
-/* A block ended: what joins it to others joins all of its effects. */
+/* When a block ends, the operator behind it applies to all of its effects. */
 static void
 end_block(Script *script, int start)
 {
@@ -356,7 +355,7 @@ end_block(Script *script, int start)
 	script->last = Min(script->last, start);
 }
 
-/* One of the pipelines that ; && || join, whose first command was read already. */
+/* Read one of the pipelines that ; && || join, given its first command. */
 static void
 read_element(Script *script, ShellCommand *command)
 {
@@ -395,7 +394,7 @@ read_element(Script *script, ShellCommand *command)
 	}
 }
 
-/* Put what a patch or script does that the script has as a text in its place. */
+/* Replace an effect whose text is a patch or a script by that text's effects; returns their number, 1 if none. */
 static int
 expand_text(Script *script, int i)
 {
@@ -425,7 +424,7 @@ expand_text(Script *script, int i)
 	return Max(j, 1);
 }
 
-/* All of the script was read. */
+/* Called when all of the script has been read. */
 static void
 end_script(Script *script)
 {
@@ -440,7 +439,7 @@ end_script(Script *script)
 		if (has_own && effect.inside)
 			continue;
 		effect.inside = false;
-		/* A here-document that does not end, or does not begin, is empty. */
+		/* A here-document that was never read is empty. */
 		if (effect.heredoc > 0)
 			set_text(&effect, (Text) {span_make("", 0), 0}, effect.use);
 		effects->items[kept++] = effect;
@@ -480,7 +479,7 @@ read_script(Span text, Effects *effects, int depth, Span directory)
 	shell_end(&script.reader.lexer);
 }
 
-/* Of one without an effect, what it begins with; of comments, or nothing at all: a thought. */
+/* A script without effects is represented by its first command; without a command, it is a thought. */
 void
 classify_script(Span script, Effects *effects)
 {

@@ -2,7 +2,7 @@
  * shell.c
  *		The lexer of shell.h: commands with their words and redirections.
  *
- * How a word is read is in shell_word.c, what << announces in shell_heredoc.c.
+ * shell_word.c reads words, shell_heredoc.c reads here-documents.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@ shell_start(ShellLexer *lexer, Span script)
 	memset(lexer, 0, sizeof(*lexer));
 	lexer->at = script.data;
 	lexer->end = script.data + script.length;
-	/* The strings are made when they are needed: most scripts need neither. */
+	/* The strings are made when needed: most scripts need neither. */
 }
 
 void
@@ -61,7 +61,7 @@ read_process_substitution(ShellLexer *lexer, ShellCommand *command)
 	lexer->at = after;
 }
 
-/* A redirection at the lexer's place, whose descriptor was read already. */
+/* Read a redirection, whose descriptor has been read. */
 static void
 read_redirection(ShellLexer *lexer, ShellCommand *command, int descriptor)
 {
@@ -97,7 +97,7 @@ read_redirection(ShellLexer *lexer, ShellCommand *command, int descriptor)
 	else if (peek(lexer, 0) == '&')
 	{
 		lexer->at++;
-		/* 2>&1, 1>&-: a copy of a descriptor, no file */
+		/* 2>&1, 1>&-: copies or closes a descriptor */
 		if ((peek(lexer, 0) >= '0' && peek(lexer, 0) <= '9') || peek(lexer, 0) == '-')
 		{
 			read_word(lexer, command, &word);
@@ -116,7 +116,7 @@ read_redirection(ShellLexer *lexer, ShellCommand *command, int descriptor)
 	read_word(lexer, command, &word);
 	if (is_output)
 	{
-		/* Devices keep nothing; standard error is no result. */
+		/* Devices keep nothing, and standard error is not the result. */
 		if (descriptor == 1 && command->files[SHELL_OUTPUT].offset < 0 && word.length > 0 &&
 			strncmp(command->text.data + word.offset, "/dev/", 5) != 0)
 		{
@@ -136,7 +136,7 @@ file_span(const ShellCommand *command, ShellFile file)
 	return word->offset < 0 ? span_none() : span_make(command->text.data + word->offset, word->length);
 }
 
-/* End the command; false if there was nothing of it. */
+/* End the command; false if it is empty. */
 static bool
 finish(ShellCommand *command, ShellEnd end)
 {
@@ -161,7 +161,7 @@ read_arithmetic(ShellLexer *lexer, ShellCommand *command)
 	lexer->at = skip_nested(lexer, lexer->at + 1, ')');
 }
 
-/* A subshell opens, or name() defines a function, which ends the command: true. */
+/* Read a (.  It opens a subshell, or name() defines a function, which ends the command: true. */
 static bool
 read_bracket(ShellLexer *lexer, ShellCommand *command)
 {
@@ -236,7 +236,7 @@ read_operator(ShellLexer *lexer, char c)
 	return SHELL_PIPE;
 }
 
-/* The end of a subshell, with what joins it to what comes after. */
+/* Read the ends of subshells, and what joins them to what follows. */
 static ShellEnd
 read_closing(ShellLexer *lexer, ShellCommand *command)
 {
@@ -252,7 +252,7 @@ read_closing(ShellLexer *lexer, ShellCommand *command)
 	return SHELL_SEQUENCE;
 }
 
-/* Something that may end a command, and how; false: the command continues. */
+/* Read a separator.  True if it ends the command, with *end; false if the command continues. */
 static bool
 read_separator(ShellLexer *lexer, ShellCommand *command, char c, ShellEnd *end)
 {

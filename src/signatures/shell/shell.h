@@ -1,11 +1,11 @@
 /*
  * shell.h
- *		A lexer for the shell that agents write.
+ *		A lexer for shell scripts as agents write them.
  *
- * It splits a script into simple commands: words with their quotes removed,
- * the file that standard output goes to, the first here-document and the first
- * command substitution, and how many subshells begin and end with them.  It reads every byte once, never fails, and takes no
- * more stack for deeper nesting.  It is not a shell: it expands nothing.
+ * It splits a script into simple commands: words with their quotes removed, the file that receives standard
+ * output, the first here-document and the first command substitution, and how many subshells begin and end
+ * with them.  It reads every byte once, never fails, and takes no more stack for deeper nesting.  It expands
+ * nothing.
  */
 #ifndef STEPADV_SHELL_H
 #define STEPADV_SHELL_H
@@ -13,9 +13,9 @@
 #include "lib/stringinfo.h"
 #include "span.h"
 
-#define SHELL_MAX_WORDS 128		/* of one command; what comes after is skipped */
-#define SHELL_MAX_HEREDOCS 16	/* that wait for their text at one time */
-#define SHELL_KEPT_BODIES (2 * SHELL_MAX_HEREDOCS)	/* of a command and of those before it on its line */
+#define SHELL_MAX_WORDS 128		/* of one command; further ones are skipped */
+#define SHELL_MAX_HEREDOCS 16	/* that wait for their text at the same time */
+#define SHELL_KEPT_BODIES (2 * SHELL_MAX_HEREDOCS)	/* of a command and of earlier ones on its line */
 
 typedef struct ShellWord
 {
@@ -35,7 +35,7 @@ typedef enum ShellEnd
 	SHELL_PATTERN				/* the command was a pattern of case … esac */
 } ShellEnd;
 
-/* What redirections name. */
+/* Words that redirections name. */
 typedef enum ShellFile
 {
 	SHELL_OUTPUT,
@@ -55,10 +55,10 @@ typedef struct ShellCommand
 	Span		input;			/* file of < */
 	Span		here_string;	/* the word after <<< */
 	int			heredoc;		/* number of its first here-document, 0 if none */
-	Span		substitution;	/* script of the first $(…), `…` or <(…); the last is no word */
+	Span		substitution;	/* script of the first $(…), `…` or <(…); <(…) is not a word */
 	bool		defines_function;	/* name() … */
 	int			opens;			/* subshells that begin before it */
-	int			closes;			/* and that end after it */
+	int			closes;			/* subshells that end after it */
 	ShellEnd	end;
 	bool		keep;			/* set by the reader: its text is needed after the next command */
 	ShellWord	files[N_SHELL_FILES];	/* of the redirections, while the text may still move; offset -1 = none */
@@ -78,10 +78,10 @@ typedef struct ShellLexer
 	int			depth;			/* of open subshells */
 	bool		in_case;
 	int			n_heredocs;		/* numbered from 1 in the order of << */
-	int			n_read;			/* whose text has been passed */
+	int			n_read;			/* number of those whose text has been read */
 	int			n_pending;
 	ShellHeredoc pending[SHELL_MAX_HEREDOCS];
-	Span		bodies[SHELL_KEPT_BODIES];	/* the texts passed last, by number modulo */
+	Span		bodies[SHELL_KEPT_BODIES];	/* the texts read last, by number modulo */
 	StringInfoData delimiters;
 	StringInfoData nesting;		/* closers of the open quotes and brackets */
 } ShellLexer;
@@ -91,7 +91,7 @@ extern void shell_end(ShellLexer *lexer);
 extern void shell_command_init(ShellCommand *command);
 extern bool shell_next(ShellLexer *lexer, ShellCommand *command);
 
-/* The text of a here-document of the lines that were read last; data NULL if it was not passed yet. */
+/* The text of a here-document of the lines read last; data NULL if it has not been read. */
 static inline Span
 shell_body(const ShellLexer *lexer, int number)
 {

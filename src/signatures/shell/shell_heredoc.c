@@ -1,12 +1,12 @@
 /*
  * shell_heredoc.c
- *		Here-documents: their delimiters, and the texts that follow the line.
+ *		Here-documents: their delimiters, and the texts that follow their lines.
  */
 #include "postgres.h"
 
 #include "signatures/shell/shell_scan.h"
 
-/* The delimiter of a here-document at `at`, without its quotes. */
+/* Read the delimiter of a here-document at `at`, without its quotes, and return the position after it. */
 const char *
 scan_delimiter(const char *at, const char *end, StringInfo delimiter)
 {
@@ -31,8 +31,8 @@ scan_delimiter(const char *at, const char *end, StringInfo delimiter)
 }
 
 /*
- * Pass the text of a here-document that begins at `at`; *stop is its end, the
- * result what follows the closing line.  Without one it takes all the rest.
+ * Skip the text of a here-document that begins at `at`.  *stop is its end, the result the position after the
+ * closing line.  Without a closing line, the text extends to the end.
  */
 const char *
 skip_heredoc(const char *at, const char *end, Span delimiter, bool strip_tabs, const char **stop)
@@ -60,7 +60,7 @@ skip_heredoc(const char *at, const char *end, Span delimiter, bool strip_tabs, c
 	return end;
 }
 
-/* A here-document whose << was read: its text comes after this line. */
+/* Register a here-document after its <<; its text follows this line. */
 void
 announce_heredoc(ShellLexer *lexer, ShellCommand *command)
 {
@@ -86,7 +86,7 @@ announce_heredoc(ShellLexer *lexer, ShellCommand *command)
 	}
 }
 
-/* Here-documents that were announced on the line that ends here. */
+/* Read the here-documents that were announced on the line that ends here. */
 void
 read_heredocs(ShellLexer *lexer)
 {

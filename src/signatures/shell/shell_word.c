@@ -2,10 +2,9 @@
  * shell_word.c
  *		Words of the shell: quotes, escapes and expansions.
  *
- * Every scan consumes what it reads, so the time is linear in the script: a
- * quote that is never closed takes the rest of it, as in a real shell.  The
- * open quotes and brackets of nested substitutions are kept in a string of
- * closing characters instead of on the stack.
+ * Every scan consumes what it reads, so the time is linear in the script.  A quote that is never closed
+ * extends to its end, as in a real shell.  The open quotes and brackets of nested substitutions are kept in a
+ * string of closing characters, not on the stack.
  */
 #include "postgres.h"
 
@@ -13,7 +12,7 @@
 
 #include "signatures/shell/shell_scan.h"
 
-/* A here-document that a line within what is skipped announces. */
+/* A here-document announced by a line of a skipped part. */
 typedef struct Announced
 {
 	bool		waits;
@@ -21,7 +20,7 @@ typedef struct Announced
 	StringInfoData delimiter;	/* made when it is needed */
 } Announced;
 
-/* After <<, which may also be <<< or an arithmetic shift. */
+/* Read what follows <<, which may also be <<< or an arithmetic shift. */
 static const char *
 skip_announcement(const char *at, const char *end, Announced *announced)
 {
@@ -36,12 +35,12 @@ skip_announcement(const char *at, const char *end, Announced *announced)
 		initStringInfo(delimiter);
 	resetStringInfo(delimiter);
 	at = scan_delimiter(at, end, delimiter);
-	/* An arithmetic shift is followed by no word to wait for. */
+	/* A number follows an arithmetic shift, not a here-document. */
 	announced->waits = delimiter->len > 0 && !(delimiter->data[0] >= '0' && delimiter->data[0] <= '9');
 	return at;
 }
 
-/* Inside $(…): what is no quote, and where the next character is to be looked for. */
+/* Read an unquoted character inside $(…), and return the position to continue at. */
 static const char *
 skip_in_script(ShellLexer *lexer, const char *at, char c, Announced *announced)
 {
@@ -66,9 +65,9 @@ skip_in_script(ShellLexer *lexer, const char *at, char c, Announced *announced)
 }
 
 /*
- * The position after the closer of what was just opened; the end of the script
- * if it is never closed.  Knows quotes, nested substitutions, comments and one
- * here-document per line, because $(cat <<'EOF' …) is how agents write texts.
+ * The position after the closer of what was just opened; the end of the script if it is never closed.  Skips
+ * quotes, nested substitutions, comments and one here-document per line, since agents write texts as $(cat
+ * <<'EOF' …).
  */
 const char *
 skip_nested(ShellLexer *lexer, const char *at, char closer)
@@ -115,7 +114,7 @@ skip_nested(ShellLexer *lexer, const char *at, char closer)
 					appendStringInfoChar(nesting, c);
 				break;
 			case '\'':
-				/* A letter like any other inside double quotes. */
+				/* An ordinary character inside double quotes. */
 				if (top == ')' || (top == '}' && (nesting->len < 2 || nesting->data[nesting->len - 2] != '"')))
 				{
 					stop = memchr(at, '\'', end - at);
@@ -226,7 +225,7 @@ read_double_quotes(ShellLexer *lexer, ShellCommand *command, ShellWord *word)
 	}
 }
 
-/* $'…': of its escapes only those that make one plain character. */
+/* Read $'…'.  Only escapes that make one plain character are decoded. */
 static void
 read_ansi_quotes(ShellLexer *lexer, ShellCommand *command)
 {
@@ -275,7 +274,7 @@ is_plain(char c)
 	return !ends_word(c) && c != '\'' && c != '"' && c != '\\' && c != '$' && c != '`';
 }
 
-/* One word from the lexer's place to the command's text. */
+/* Append one word at the lexer's position to the command's text. */
 void
 read_word(ShellLexer *lexer, ShellCommand *command, ShellWord *word)
 {

@@ -6,7 +6,7 @@
 
 #include "signatures/shell/programs.h"
 
-/* What docker and its like do. */
+/* What docker and similar programs do. */
 #define CONTAINER_ASKS \
 	" ps images image ls inspect logs info version --version stats top port diff " \
 	"history events search config container network volume get describe explain " \
@@ -17,11 +17,10 @@
 	" run exec start stop restart kill build up down create push apply attach "
 
 /*
- * Subcommands by program; " * " matches any.  The first row that matches counts.
- * THINK is for what only changes the shell, EXECUTE for what would be taken for
- * something else by its name.  The verb distinguishes effects of one category: of
- * a fileop or a run the subcommand's own name unless another means the same, of an
- * install nothing where a package comes.
+ * Subcommands by program; " * " matches any.  The first matching row counts.  THINK marks subcommands that
+ * only change the shell.  EXECUTE keeps subcommands such as docker run from being read as scripts of a
+ * project.  The verb distinguishes effects of one category: by default the subcommand's own name for a fileop
+ * or a run, none otherwise.
  */
 static const Subcommand subcommands[] = {
 	{" pip pip3 pipx ", " install download wheel upgrade inject sync compile ", EFFECT_INSTALL, NULL},
@@ -112,7 +111,7 @@ static const Subcommand subcommands[] = {
 	{" docker docker-compose podman podman-compose kubectl ", CONTAINER_RUNS, EFFECT_EXECUTE, NULL},
 };
 
-/* Those of subcommands, by both names: git stash pop. */
+/* Subcommands of subcommands, by both names: git stash pop. */
 static const Subcommand inner_subcommands[] = {
 	{" conda-env mamba-env micromamba-env ", " list ", EFFECT_SEARCH, NULL},
 	{" conda-env mamba-env micromamba-env ", " create update ", EFFECT_INSTALL, NULL},
@@ -133,7 +132,7 @@ static const Subcommand inner_subcommands[] = {
 static const Subcommand *
 find_in(const Subcommand *table, int n, const char *program, const char *name)
 {
-	/* No subcommand is longer, and a long word must not be searched for often. */
+	/* No subcommand is longer, and long words must not be searched for often. */
 	if (strlen(name) > MAX_LISTED)
 		return NULL;
 	for (int i = 0; i < n; i++)
@@ -150,7 +149,7 @@ find_subcommand(const char *program, const char *name)
 	return find_in(subcommands, lengthof(subcommands), program, name);
 }
 
-/* The same of a subcommand's own subcommand. */
+/* The same for a subcommand's own subcommand. */
 const Subcommand *
 find_inner_subcommand(const char *program, const char *name, const char *inner)
 {
@@ -162,7 +161,7 @@ find_inner_subcommand(const char *program, const char *name, const char *inner)
 	return find_in(inner_subcommands, lengthof(inner_subcommands), both, inner);
 }
 
-/* What distinguishes it from others of its category; data NULL if nothing does. */
+/* The verb that distinguishes it from others of its category; data NULL if there is none. */
 Span
 subcommand_verb(const Subcommand *subcommand, Span name)
 {

@@ -1,13 +1,13 @@
 /*
  * variants.c
- *		Programs that an option makes another kind of program: unzip -l lists,
- *		sort -o writes, pytest --version runs no test.
+ *		Options that change the kind of a program: unzip -l lists, sort -o writes, pytest --version runs no
+ *		test.
  */
 #include "postgres.h"
 
 #include "signatures/shell/invocation.h"
 
-/* The first row that fits counts; programs NULL: all of the kind. */
+/* The first matching row counts; programs NULL: all of the kind. */
 static const struct
 {
 	uint8		of;
@@ -34,8 +34,8 @@ static const struct
 };
 
 /*
- * Does one of the wanted options stand among the words?  *value is what follows
- * it: the rest of its word, or the next one; data NULL if there is nothing.
+ * Is one of the wanted options given?  *value is the rest of its word, or the next one; data NULL if there is
+ * neither.
  */
 static bool
 find_option(const Invocation *run, const ValueOptions *wanted, Span *value)
@@ -84,7 +84,7 @@ find_option(const Invocation *run, const ValueOptions *wanted, Span *value)
 	return false;
 }
 
-/* The kind of program that is run; its option's value goes to run->value. */
+/* The kind of program, considering its options; sets run->value to the value of the option that decides it. */
 ProgramKind
 kind_of_run(Invocation *run)
 {
@@ -96,7 +96,7 @@ kind_of_run(Invocation *run)
 	return run->program->kind;
 }
 
-/* Do the words from `at` on ask a program for its version or its options, and for nothing else? */
+/* Do the words from `at` on only ask a program for its version or help? */
 bool
 only_asks(const ShellCommand *command, int at)
 {
