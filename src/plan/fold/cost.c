@@ -15,17 +15,16 @@
 #include "plan/fold/cost.h"
 #include "plan/fold/parts.h"
 
-/* What it takes to write a row into a part and to read it, in operators; what is so small stays in a processor's cache. */
+/* Cost of writing a row to a part and reading it, in operators; and the size that stays in a processor's cache. */
 #define SCATTERED_OPERATIONS	4
 #define MIN_SCATTERED_BYTES		(1024 * 1024)
 
-/* What it takes, in operators, to come back to a page that is in memory but not in a processor's cache. */
+/* Cost, in operators, of returning to a page that is in memory but not in the processor's cache. */
 #define REVISIT_OPERATIONS		40
 
 /*
- * How far rows of one group lie together: the square of the correlation between
- * the order of the keys and that of the rows, of the key for which it is least;
- * 0 where nothing is known.
+ * How closely rows of a group are stored together: the square of the correlation between key order and row
+ * order, for the key with the lowest one; 0 if there are no statistics.
  */
 static double
 togetherness(PlannerInfo *root, const Fold *fold)
@@ -60,14 +59,12 @@ estimate_scatter(PlannerInfo *root, Fold *fold)
 }
 
 /*
- * What it costs to fold rows of groups that do not lie together: every row is
- * written into a part and read again, in memory or, when that ends, on disk, there once
- * more for each time that the groups of a part are too many for the memory.
- * Processes that share the rows exchange all of them so, but of groups that lie
- * together the few in which one's share of the blocks ends.
+ * The cost of scattered rows: every row is written to a part and read again, in memory or, beyond its limit,
+ * on disk; there once more for each time that a part's groups must be divided to fit into memory. Processes
+ * that share the rows exchange all scattered rows. If groups are stored together, they exchange only the few
+ * groups that span two processes' blocks.
  *
- * Groups that do lie together go out as values when the table is full, which are
- * written and read once.
+ * Groups that are stored together are spilled as values when the table is full, written and read once.
  */
 static Cost
 cost_parts(const Path *path, const Path *input, const Fold *fold, Size transition_space)
@@ -85,7 +82,7 @@ cost_parts(const Path *path, const Path *input, const Fold *fold, Size transitio
 		cost += scattered * SCATTERED_OPERATIONS * cpu_operator_cost * input->rows * n_times;
 	if (path->parallel_aware || !fits)
 		cost += scattered * 2 * seq_page_cost * bytes / BLCKSZ;
-	/* Then in smaller blocks, which lie here and there. */
+	/* Repeated divisions use smaller blocks, which are not adjacent. */
 	cost += (n_times - 1) * scattered * (seq_page_cost + random_page_cost) * bytes / BLCKSZ;
 	if (!fits)
 		cost += (1 - scattered) * (2 * seq_page_cost * bytes / BLCKSZ + SCATTERED_OPERATIONS * cpu_operator_cost * fold->n_groups);
@@ -93,10 +90,9 @@ cost_parts(const Path *path, const Path *input, const Fold *fold, Size transitio
 }
 
 /*
- * What the planner does not charge for where an index in the order of the keys is
- * walked, which is not that of the table: a page is paid for once, when it is read, as long as all of the
- * table may stay in memory.  But every row is then found on another page than the row
- * before, which is to be looked up, pinned, and brought into the processor's cache.
+ * The planner undercharges an index walk in key order if the table is not in that order: as long as the table
+ * fits into memory, each page is charged once, when it is read. But each row is then on another page than the
+ * row before, which must be looked up, pinned, and loaded into the processor's cache.
  */
 static Cost
 cost_revisits(PlannerInfo *root, const Path *path, double scattered)
@@ -150,13 +146,13 @@ charge_revisits(PlannerInfo *root, RelOptInfo *rel, const Fold *fold)
 	}
 	if (!charged)
 		return;
-	/* In the order of their costs, as the planner keeps them. */
+	/* Sort them by cost again, as the planner expects. */
 	rel->pathlist = NIL;
 	foreach(lc, paths)
 		add_path(rel, lfirst(lc));
 }
 
-/* The processes that share the rows of a path, as the planner counts them: the leader has other work, too. */
+/* The number of processes that share the rows of a path, as the planner counts them: the leader has other work. */
 static double
 n_processes(const Path *path)
 {
@@ -166,9 +162,8 @@ n_processes(const Path *path)
 }
 
 /*
- * As cost_agg has it for an Agg, but that a row costs half: there is no
- * expression to interpret, and most rows follow one of their group.  (What the
- * arguments cost is in the input already.)
+ * Costs as in cost_agg, but half as much per row: no expression is interpreted, and most rows follow one of
+ * their group. (The input already includes the cost of the arguments.)
  */
 void
 cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fold, AggStrategy strategy)
@@ -183,7 +178,7 @@ cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fo
 	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
 	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
 	parts = strategy == AGG_HASHED ? cost_parts(path, input, fold, costs.transitionSpace) : 0;
-	/* Few groups of many rows: an Agg holds all of these rows, too, and is charged for nothing of the kind. */
+	/* Few groups of many rows: an Agg keeps all these rows in memory too, and is not charged for that. */
 	if (fold->n_groups * costs.transitionSpace <= hash_memory_limit())
 		parts = Min(parts, rows / 2);
 	rows += cost_revisits(root, input, fold->scattered);

@@ -1,33 +1,33 @@
 /*
  * cost.h
- *		What it costs to fold.
+ *		Cost estimates of GroupFold.
  */
 #ifndef STEPADV_GROUP_FOLD_COST_H
 #define STEPADV_GROUP_FOLD_COST_H
 
 #include "nodes/pathnodes.h"
 
-/* What a query needs, if a fold can compute it. */
+/* A query that a GroupFold can compute, and what it needs. */
 typedef struct Fold
 {
 	List	   *keys;			/* expressions */
-	List	   *clauses;		/* their SortGroupClauses */
+	List	   *clauses;		/* SortGroupClauses of the keys */
 	Aggref	   *aggref;
 	int			n_args;
-	bool		forgiving;		/* the aggregate is */
-	List	   *inputs;			/* keys, arguments, the filter if there is one */
-	PathTarget *alone;			/* the inputs as what a path gives */
+	bool		forgiving;		/* the aggregate is the lenient one */
+	List	   *inputs;			/* keys, arguments, and the filter if there is one */
+	PathTarget *alone;			/* the inputs as the target of a path */
 	double		n_groups;
-	double		scattered;		/* how far rows of one group lie apart, from 0 to 1 */
+	double		scattered;		/* how scattered the rows of a group are in the table, from 0 to 1 */
 } Fold;
 
-/* When keys and inputs are known: how their rows are ordered: sets fold->scattered. */
+/* Sets fold->scattered. Requires keys and inputs. */
 extern void estimate_scatter(PlannerInfo *root, Fold *fold);
 
-/* Paths of PostgreSQL's own that fold by walking an index get the cost of that, too. */
+/* Adds the cost of scattered page accesses to PostgreSQL's own paths that walk an index in key order. */
 extern void charge_revisits(PlannerInfo *root, RelOptInfo *rel, const Fold *fold);
 
-/* Rows and costs of a path that folds an input. */
+/* Sets the rows and costs of a path that folds an input. */
 extern void cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fold, AggStrategy strategy);
 
 #endif							/* STEPADV_GROUP_FOLD_COST_H */

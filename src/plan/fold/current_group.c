@@ -6,10 +6,7 @@
 
 #include "plan/fold/current_group.h"
 
-/*
- * A group that is too large is named as its keys are written.  Of other errors it
- * is not known whether they have to do with it.
- */
+/* Names the group that is too large, by its keys. Other errors may not be about the group. */
 static void
 add_group_context(void *argument)
 {
@@ -105,7 +102,7 @@ give_value(GroupFoldState *fold, Datum value, bool isnull)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* NULL over no rows, which a filter can leave. */
+/* NULL if there are no rows, as after a FILTER. */
 TupleTableSlot *
 give_group(GroupFoldState *fold)
 {

@@ -1,6 +1,6 @@
 /*
  * current_group.h
- *		The group that a GroupFold is at: its keys, its rows, its value.
+ *		The current group of a GroupFold: its keys, its rows, its value.
  */
 #ifndef STEPADV_GROUP_FOLD_CURRENT_GROUP_H
 #define STEPADV_GROUP_FOLD_CURRENT_GROUP_H
@@ -11,14 +11,14 @@
 #include "plan/fold/group_fold_state.h"
 
 /* ----------
- * Which group an error is about
+ * Error context that names the group
  * ----------
  */
 
-/* When the node starts. */
+/* Called when the node starts. */
 extern void prepare_group_context(GroupFoldState *fold);
 
-/* Between these two an error is about the current group. */
+/* Errors between these two calls name the current group. */
 static inline void
 push_group_context(GroupFoldState *fold)
 {
@@ -37,7 +37,7 @@ pop_group_context(GroupFoldState *fold)
  * ----------
  */
 
-/* Makes the keys of the current row, which are in fold->keys, visible to others. */
+/* Mark fold->keys as valid, so that other code can read the keys of the current row there. */
 static inline void
 show_keys(GroupFoldState *fold)
 {
@@ -45,23 +45,23 @@ show_keys(GroupFoldState *fold)
 		ExecStoreVirtualTuple(fold->keys);
 }
 
-/* Are the keys of the current row those of the current group, or equal to them? */
+/* Are the keys of the current row equal to those of the current group? */
 extern bool is_of_group(GroupFoldState *fold);
 
-/* The builder of a new group of the table. */
+/* Create the builder of a new group in the table. */
 extern GroupBuilder *create_builder(GroupFoldState *fold);
 
-/* A group that is not in the table, with the keys of the current row. */
+/* Begin a group outside the table, with the keys of the current row. */
 extern void begin_group(GroupFoldState *fold);
 
 /*
- * The row of the current group, which lives until the next one is asked for: with
- * this value, or with what has been folded.
+ * The result row of the current group, valid until the next one is requested: with the given value, or with
+ * the value of the builder.
  */
 extern TupleTableSlot *give_value(GroupFoldState *fold, Datum value, bool isnull);
 extern TupleTableSlot *give_group(GroupFoldState *fold);
 
-/* Are two keys written alike? */
+/* Do two keys have the same binary image? */
 static inline bool
 is_same_key(Datum a, Datum b, int16 length)
 {
@@ -75,7 +75,7 @@ is_same_key(Datum a, Datum b, int16 length)
 	return datum_image_eq(a, b, false, length);
 }
 
-/* Are the keys of the current row identical to those of the current group?  Keys that differ may still be equal. */
+/* Are the keys of the current row identical to those of the current group? Keys that differ may still be equal. */
 static inline bool
 has_same_keys(const GroupFoldState *fold)
 {
@@ -100,7 +100,7 @@ has_same_keys(const GroupFoldState *fold)
 	return true;
 }
 
-/* The step of the current row.  False: there is none that counts. */
+/* The step of the current row; false if the row does not count. */
 static inline bool
 read_row(GroupFoldState *fold, double rewards[MAX_REWARDS], StepRow *step)
 {
@@ -119,12 +119,12 @@ read_row(GroupFoldState *fold, double rewards[MAX_REWARDS], StepRow *step)
 }
 
 /*
- * Adds to the current group, which has the current row, all rows that follow it on its page and are the next
- * steps of the same rollout (run.c); how many.
+ * Add the rows that follow the current row on its page, as long as they are the next steps of the same rollout
+ * (run.c). Returns how many.
  */
 extern uint32 add_following_rows(GroupFoldState *fold);
 
-/* Adds the current row to the current group. */
+/* Add the current row to the current group. */
 static inline void
 add_row(GroupFoldState *fold)
 {

@@ -5,7 +5,7 @@
 
 #include "plan/fold/entries.h"
 
-/* Groups that are known by the images of their keys have so many places. */
+/* Number of places in the cache of groups by image. */
 #define MIN_IMAGES	256
 #define MAX_IMAGES	8192
 
@@ -32,7 +32,7 @@ note_memory(GroupFoldState *fold)
 void
 begin_table(GroupFoldState *fold, long n_groups)
 {
-	/* Without groups the table must use only a part of the memory. */
+	/* An empty table must use only part of the memory. */
 	long		n_buckets = Min(n_groups, hash_memory_limit() / (8 * sizeof(TupleHashEntryData)));
 	Size		most_images;
 	Oid		   *functions;
@@ -52,7 +52,7 @@ begin_table(GroupFoldState *fold, long n_groups)
 	fold->image_bits = pg_leftmost_one_pos32(Min(Max(n_groups * 2, MIN_IMAGES), most_images));
 	fold->images = MemoryContextAllocZero(fold->table_memory, sizeof(TableGroup *) << fold->image_bits);
 
-	/* An empty table must have room for something. */
+	/* Even then an empty table must have room for something. */
 	fold->limit = Max(hash_memory_limit(), 2 * MemoryContextMemAllocated(fold->table_memory, false));
 	begin_row_memory(&fold->table_rows, fold->table_memory, fold->limit / 8);
 }
@@ -96,7 +96,7 @@ look_group_up(GroupFoldState *fold, const Record *record, bool may_be_new)
 
 	if (entry == NULL || !is_new)
 		return entry ? group_of_entry(fold, entry) : NULL;
-	/* Beside its builder, which comes next: both are wanted together. */
+	/* Allocated just before its builder, since both are used together. */
 	group = memset(take_row_memory(&fold->table_rows, offsetof(TableGroup, image) + record->image_size), 0, offsetof(TableGroup, image));
 	group->keys = tuple_hash_first(entry);
 	group->image_size = record->image_size;

@@ -1,6 +1,6 @@
 /*
  * entries.h
- *		The hash table itself, which holds the groups of unsorted rows, or of a part of them.
+ *		The hash table of groups, for unsorted rows or for one part.
  */
 #ifndef STEPADV_GROUP_FOLD_ENTRIES_H
 #define STEPADV_GROUP_FOLD_ENTRIES_H
@@ -12,31 +12,31 @@
 #include "plan/fold/current_group.h"
 #include "plan/fold/records.h"
 
-/* A new hash table, for about so many groups. */
+/* Create a hash table for about n_groups groups. */
 extern void begin_table(GroupFoldState *fold, long n_groups);
 
-/* From the first group on, the next one that has not been sent, NULL after the last. */
+/* Start iterating; then the next group that has not been sent, NULL after the last. */
 extern void begin_giving_table(GroupFoldState *fold);
 extern TupleHashEntry next_entry(GroupFoldState *fold);
 
-/* For EXPLAIN: what memory is taken now. */
+/* Record the current memory use, for EXPLAIN. */
 extern void note_memory(GroupFoldState *fold);
 
 /*
- * A group of the table.  Keys are mostly written alike: groups are known by the image of their keys first, as
- * far as there is a place for each, and only what is not known so is looked up as the operators of the keys want it.
+ * A group of the table. Equal keys mostly have the same image, so groups are first looked up by image, in a
+ * direct-mapped cache. Only misses are looked up with the operators of the keys.
  */
 typedef struct TableGroup
 {
 	MinimalTuple keys;
 	GroupBuilder *builder;		/* NULL: there was no row, */
-	struct varlena *value;		/* but, unless NULL too, one value */
+	struct varlena *value;		/* but one value, unless this is NULL too */
 	Size		image_size;
 	uint8		has_nulls;
-	char		image[FLEXIBLE_ARRAY_MEMBER];	/* of its keys, as it was met first */
+	char		image[FLEXIBLE_ARRAY_MEMBER];	/* image of its keys, as first seen */
 } TableGroup;
 
-/* Where a group that has this image may be known. */
+/* The cache place of groups with this image. */
 static inline TableGroup **
 place_of_image(const GroupFoldState *fold, const Record *record)
 {
@@ -54,19 +54,19 @@ is_image_of(const TableGroup *group, const Record *record)
 {
 	if (group == NULL || group->image_size != record->image_size || group->has_nulls != (record->kind & RECORD_HAS_NULLS))
 		return false;
-	/* Such a size as a constant: it is then one comparison. */
+	/* With a constant size, memcmp compiles to one comparison. */
 	if (record->image_size == sizeof(int64))
 		return memcmp(group->image, record->image, sizeof(int64)) == 0;
 	return memcmp(group->image, record->image, record->image_size) == 0;
 }
 
-/* By the operators of the keys, which are shown: a new one where there is none, or NULL if that may not be. */
+/* Look up the keys in fold->keys by their operators. A missing group is created if may_be_new, or else NULL. */
 extern TableGroup *look_group_up(GroupFoldState *fold, const Record *record, bool may_be_new);
 
-/* Its builder, in which a value that has company becomes rows again. */
+/* The builder of a group. If the group is a value so far, the value is unpacked into a new builder. */
 extern GroupBuilder *builder_of(GroupFoldState *fold, TableGroup *group);
 
-/* Make a group the current one; its row. */
+/* Make a group the current one; the same, returning its result row. */
 extern void enter_group(GroupFoldState *fold, const TableGroup *group);
 extern TupleTableSlot *give_table_group(GroupFoldState *fold, const TableGroup *group);
 

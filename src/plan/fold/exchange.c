@@ -13,9 +13,8 @@
 #include "plan/fold/files.h"
 
 /*
- * Records are written in so many parts for every process, so that the last ones to
- * be merged are not much, and in so many for all that a part fits a cache, as long
- * as the blocks that are being written take but a quarter of the memory.
+ * The number of parts: enough per process that the last ones to be merged are small, and enough in all that a
+ * part fits into a cache, as long as the blocks being written take at most a quarter of the memory.
  */
 #define PARTS_A_PROCESS 8
 #define MIN_PARTS		64
@@ -24,8 +23,8 @@
 #define PART_MEMORY		((Size) 32 * 1024)
 
 /*
- * Groups that fall on one claim are merged by the same process.  A claim is how many steps it has of one, and,
- * below, 1 more than which it is.
+ * Groups whose hashes select the same claim are merged by the same process. A claim holds the number of steps
+ * that a process has of one group, and in the low bits the process number plus 1.
  */
 #define CLAIMS_A_GROUP	8
 #define MAX_CLAIMS		(1024 * 1024)
@@ -35,9 +34,9 @@
 /* Phases of the barrier. */
 enum
 {
-	FOLDING,					/* rows into tables, marking what is there */
-	SENDING,					/* what others have, too */
-	MERGING						/* for good */
+	FOLDING,					/* folding rows and marking groups */
+	SENDING,					/* sending groups that others have too */
+	MERGING						/* merging parts, the last phase */
 };
 
 struct FoldExchange
@@ -50,9 +49,9 @@ struct FoldExchange
 	pg_atomic_uint32 next_part;
 	int			expected_groups;
 	int			n_claims;		/* a power of 2 */
-	Size		marks;			/* offsets from here: GroupMarks of all processes, */
-	Size		claims;			/* who has most of the groups with a hash, */
-	Size		sent;			/* SentBlocks of every process and part */
+	Size		marks;			/* offsets from here: the GroupMarks of all processes, */
+	Size		claims;			/* the claims, */
+	Size		sent;			/* SentBlocks by process and part */
 	FoldUsage	usage[FLEXIBLE_ARRAY_MEMBER];	/* by process */
 };
 
@@ -61,7 +60,7 @@ struct ExchangeAccess
 	FoldExchange *exchange;
 	int			process;
 	bool		attached;		/* to the barrier */
-	bool		has_owners;		/* every process has had room for its groups */
+	bool		has_owners;		/* no process has spilled groups, so claims are complete */
 	BlockFiles *files;
 };
 
@@ -70,14 +69,14 @@ struct ExchangeAccess
  * ----------
  */
 
-/* Each process sends to the parts, and to every process what is of its groups. */
+/* Each process sends to the parts and, for groups that others own, to every process. */
 static Size
 sent_size(const FoldExchange *exchange)
 {
 	return (Size) exchange->n_processes * (exchange->n_parts + exchange->n_processes) * sizeof(SentBlocks);
 }
 
-/* Where everything is; the result is how long it is. */
+/* Compute the layout of the shared memory; returns its size. */
 static Size
 lay_out(int n_processes, int expected_groups, double bytes, FoldExchange *exchange)
 {
@@ -142,7 +141,7 @@ detach(ExchangeAccess *access)
 	access->attached = false;
 }
 
-/* Nothing is marked, nothing sent. */
+/* Reset the exchange: no marks, no claims, nothing sent. */
 static void
 empty_exchange(FoldExchange *exchange)
 {
@@ -177,13 +176,13 @@ renew_exchange(ExchangeAccess *access)
 ExchangeAccess *
 find_exchange(FoldExchange *exchange)
 {
-	/* The segment of the query, which a worker has mapped. */
+	/* The worker has mapped the query's segment. */
 	SharedFileSetAttach(&exchange->files, dsm_find_mapping(exchange->segment));
 	return open_access(exchange, ParallelWorkerNumber + 1);
 }
 
 /* ----------
- * Who has what
+ * Marks and claims
  * ----------
  */
 
@@ -208,14 +207,14 @@ exchange_marks(const ExchangeAccess *access)
 	return marks_of(access->exchange);
 }
 
-/* By other bits than parts and buckets, as marks. */
+/* Like marks, uses other bits than parts and buckets. */
 static pg_atomic_uint32 *
 claim_of_hash(const ExchangeAccess *access, uint32 hash)
 {
 	return &claims_of(access->exchange)[murmurhash32(hash) & (access->exchange->n_claims - 1)];
 }
 
-/* The greatest claim stays. */
+/* The largest claim wins. */
 void
 claim_group(ExchangeAccess *access, uint32 hash, uint64 n_steps)
 {
@@ -291,7 +290,7 @@ leave_exchange(ExchangeAccess *access)
 }
 
 /* ----------
- * What others sent
+ * Receiving blocks
  * ----------
  */
 
@@ -323,7 +322,7 @@ receive_block(ExchangeAccess *access)
 }
 
 /* ----------
- * What they did
+ * Usage
  * ----------
  */
 

@@ -8,7 +8,7 @@
 #include "compat.h"
 #include "plan/fold/files.h"
 
-/* The places of the blocks that this process has put into a part. */
+/* The places of the blocks of a part that this process wrote. */
 typedef struct PutBlocks
 {
 	BlockPlace *places;
@@ -27,14 +27,14 @@ struct BlockFiles
 	BufFile   **file;			/* by process; NULL: not opened */
 	PutBlocks  *put;			/* by part */
 
-	/* what is read */
+	/* current position when reading */
 	int			part;
-	int			from;			/* which process's */
-	uint32		n_blocks;		/* of it, */
-	uint32		next;			/* and which is the next; they are */
-	BlockPlace *places;			/* here, */
+	int			from;			/* the process whose blocks are read */
+	uint32		n_blocks;		/* of that process, */
+	uint32		next;			/* the next one, */
+	BlockPlace *places;			/* their places, */
 	Size		places_room;
-	char	   *block;			/* and the last one here */
+	char	   *block;			/* and the last one read */
 	Size		block_room;
 };
 
@@ -143,7 +143,7 @@ read_at(BufFile *file, const BlockPlace *place, void *bytes, Size size)
 				 errmsg("could not read from temporary file: %m")));
 }
 
-/* What was there is not kept. */
+/* Does not keep the previous contents. */
 static void *
 make_room(const BlockFiles *files, void *bytes, Size *room, Size size)
 {
@@ -155,7 +155,7 @@ make_room(const BlockFiles *files, void *bytes, Size *room, Size size)
 	return MemoryContextAllocHuge(files->memory, size);
 }
 
-/* The next process's blocks of the part. */
+/* Open the list of the next process's blocks of the part. */
 static void
 begin_process(BlockFiles *files)
 {

@@ -1,11 +1,10 @@
 /*
  * files.h
- *		Files by which the processes that fold together give each other blocks of records.
+ *		Temporary files through which the processes of a parallel fold exchange blocks of records.
  *
- * Each process writes one file for the blocks of all parts: to make a file takes a file system
- * longer than to write a few blocks, and only one process at a time can do it.  Where
- * the blocks of a part are is written behind them, and its position is in shared
- * memory.  A part is read out of the files of all.
+ * Each process writes the blocks of all parts to one file: creating a file takes longer than writing a few
+ * blocks, and the file system creates files one at a time. The list of a part's blocks is written after the
+ * blocks, and its position is in shared memory. A part is read from the files of all processes.
  */
 #ifndef STEPADV_GROUP_FOLD_FILES_H
 #define STEPADV_GROUP_FOLD_FILES_H
@@ -14,28 +13,28 @@
 
 typedef struct BlockPlace
 {
-	int			file;			/* as from BufFileTell */
+	int			file;			/* as returned by BufFileTell */
 	off_t		offset;
 } BlockPlace;
 
-/* Of one process and part, in shared memory: the position in its file of the list of blocks. */
+/* In shared memory, for one process and part: where in its file the list of blocks is. */
 typedef struct SentBlocks
 {
 	uint32		n_blocks;
 	BlockPlace	places;
 } SentBlocks;
 
-typedef struct BlockFiles BlockFiles;	/* one process's way to them */
+typedef struct BlockFiles BlockFiles;	/* access of one process */
 
-/* `sent` of every process, each with all parts; zeroed, before anybody writes. */
+/* sent: an array over processes and parts, zeroed before any process writes. */
 extern BlockFiles *open_block_files(SharedFileSet *set, SentBlocks *sent, int n_processes, int n_parts, int process);
 extern void close_block_files(BlockFiles *files);
 
-/* A block, whose first word is its size; then that it was the last one of this process, before others may read. */
+/* Write a block, whose first word is its size; write the lists of blocks, before other processes may read. */
 extern void put_block(BlockFiles *files, int part, const void *block);
 extern void end_blocks(BlockFiles *files);
 
-/* What all have put into a part: begin, then a block after the other, which lives until the next, NULL at the end. */
+/* Start reading a part; its next block, valid until the next call, or NULL at the end. */
 extern void begin_blocks(BlockFiles *files, int part);
 extern void *get_block(BlockFiles *files);
 

@@ -1,14 +1,12 @@
 /*
  * foreign.c
- *		Partitions that are foreign tables fold their own groups.
+ *		Folds partitions that are foreign tables on their servers.
  *
- * Of one foreign table postgres_fdw offers to group where the rows are, and the planner
- * takes that by its cost.  Of a table partitioned by the group into foreign tables it is
- * asked only with enable_partitionwise_aggregate, which is off unless a user has read
- * of it: the rows of all shards then travel, to be folded here.  So it is asked here, as
- * create_partitionwise_grouping_paths asks, for rollout_agg alone; by its cost, too.
- * Partitions that are here, and those whose server does not group, are folded here, each
- * for itself.
+ * For a single foreign table, postgres_fdw offers to aggregate remotely, and the planner decides by cost. For
+ * a table partitioned by the group into foreign tables, the planner considers this only with
+ * enable_partitionwise_aggregate, which is off by default: all rows are then fetched and folded locally. So
+ * offer it here, as create_partitionwise_grouping_paths does, for rollout_agg alone and also by cost. Local
+ * partitions, and those whose server does not aggregate, are folded locally, each by itself.
  */
 #include "postgres.h"
 
@@ -22,7 +20,7 @@
 #include "compat.h"
 #include "plan/fold/foreign.h"
 
-/* Is an expression that partitions rows a key of the group, under the same equality? */
+/* Is a partition key also a key of the group, under the same equality? */
 static bool
 is_key(const Fold *fold, const List *partexprs, Oid collation)
 {
@@ -38,7 +36,7 @@ is_key(const Fold *fold, const List *partexprs, Oid collation)
 	return false;
 }
 
-/* No group has rows in two partitions. */
+/* Are all partition keys keys of the group, so that no group has rows in two partitions? */
 static bool
 groups_lie_in_partitions(const RelOptInfo *rel, const Fold *fold)
 {
@@ -48,7 +46,7 @@ groups_lie_in_partitions(const RelOptInfo *rel, const Fold *fold)
 	return true;
 }
 
-/* Where the groups of a partition go, in its own words. */
+/* The grouped relation of a partition, in terms of its columns. */
 static RelOptInfo *
 groups_of_partition(PlannerInfo *root, RelOptInfo *partition, const RelOptInfo *rel, AppendRelInfo **appinfos, int n_appinfos)
 {
@@ -65,7 +63,7 @@ groups_of_partition(PlannerInfo *root, RelOptInfo *partition, const RelOptInfo *
 	return grouped;
 }
 
-/* The groups of a partition, of its foreign server where that gives them, else folded here; NULL if neither can be. */
+/* The groups of a partition: from its foreign server if possible, or folded locally; NULL if neither works. */
 static RelOptInfo *
 fold_of_partition(PlannerInfo *root, RelOptInfo *partition, const RelOptInfo *rel, const GroupPathExtraData *extra,
 				  FoldHere fold_here, bool *shipped)

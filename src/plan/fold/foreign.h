@@ -5,10 +5,10 @@
 
 #include "plan/fold/cost.h"
 
-/* Adds paths that fold the rows of a partition here. */
+/* Adds paths that fold the rows of a partition locally. */
 typedef void (*FoldHere) (PlannerInfo *root, RelOptInfo *partition, RelOptInfo *grouped);
 
-/* Where partitions are foreign and no group is in two, a path on which each server folds its own, and what is here is folded here. */
+/* If no group spans two partitions, add a path that folds foreign partitions remotely and the others locally. */
 extern void offer_foreign_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold,
 								const GroupPathExtraData *extra, FoldHere fold_here);
 

@@ -2,15 +2,13 @@
  * group_fold.c
  *		A plan node that folds steps into groups: rollout_agg(…) … GROUP BY ….
  *
- * PostgreSQL's Agg finds the group of each row in a hash table, and interprets
- * an expression to hand the row to the transition function.  For an aggregate
- * whose own work on a row is as little as rollout_agg's that is most of the
- * cost.  This node gives the row to the GroupBuilder itself, and looks a group up
- * only when a row's keys are other than those of the row before: the steps of a
- * rollout are mostly stored together.
+ * PostgreSQL's Agg looks up the group of each row in a hash table and interprets an expression to call the
+ * transition function. For rollout_agg, whose own work per row is small, this is most of the cost. This node
+ * passes the row to the GroupBuilder directly, and looks up a group only if the keys differ from those of the
+ * row before: the steps of a rollout are mostly stored together.
  *
- * Rows that come sorted by the keys are folded group by group.  Others go into a
- * hash table: table.c.  The planner's half is in offer_fold.c.
+ * Sorted input is folded group by group. Other input goes into a hash table: table.c. The planner half is in
+ * offer_fold.c.
  */
 #include "postgres.h"
 
@@ -40,7 +38,7 @@
  * ----------
  */
 
-/* As for an Agg: the current user must be allowed to call the aggregate. */
+/* As for an Agg, the current user needs the right to call the aggregate. */
 static void
 check_permission(const CustomScan *plan)
 {
@@ -93,7 +91,7 @@ describe_keys(GroupFoldState *fold, EState *estate)
 	prepare_group_context(fold);
 }
 
-/* A table that must stay small does not count as full because of memory that it has not used. */
+/* Small blocks, so that a table with little memory is not full because of memory that it has not used yet. */
 static Size
 largest_table_block(void)
 {
@@ -140,7 +138,7 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 }
 
 /* ----------
- * Rows in order
+ * Sorted input
  * ----------
  */
 
@@ -171,7 +169,7 @@ fold_sorted(GroupFoldState *fold)
  * ----------
  */
 
-/* What is in parts, if anything is; a table without company can be given once more. */
+/* Continue with the parts, if there are any. A table alone can be returned again by a rescan. */
 static void
 begin_giving_rest(GroupFoldState *fold)
 {
@@ -215,9 +213,9 @@ next_group(GroupFoldState *fold)
 }
 
 /*
- * Not by ExecScan: in the recheck of a row that another session has changed,
- * older minor releases take a scan that is of no table for a join whose row is
- * known already, also below a subquery, where it is to be run like an Agg.
+ * Does not use ExecScan: when EvalPlanQual rechecks a row that another session changed, older minor releases
+ * take a scan without a table for a join whose row is already known, also below a subquery, where it must be
+ * run like an Agg.
  */
 static TupleTableSlot *
 execute_group_fold(CustomScanState *node)
@@ -257,7 +255,7 @@ rescan_group_fold(CustomScanState *node)
 	PlanState  *below = outerPlanState(node);
 
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
-	/* A table that is complete can be given out once more. */
+	/* A complete table can be returned again. */
 	if (fold->phase == FROM_TABLE && fold->exchange == NULL && below->chgParam == NULL)
 	{
 		begin_giving_table(fold);
@@ -284,7 +282,7 @@ end_group_fold(CustomScanState *node)
 }
 
 /* ----------
- * With others, at other rows
+ * Parallel execution
  * ----------
  */
 
@@ -304,7 +302,7 @@ begin_exchange(CustomScanState *node, ParallelContext *context, void *shared)
 	int			n_processes = context->nworkers + 1;
 	MemoryContext old;
 
-	/* Memory that is not shared: there will be no workers. */
+	/* No dynamic shared memory: there will be no workers. */
 	if (context->seg == NULL)
 		return;
 	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
@@ -335,7 +333,7 @@ begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared)
 	MemoryContextSwitchTo(old);
 }
 
-/* The shared memory is about to be freed: keep what EXPLAIN shows of it. */
+/* Called before the shared memory is freed: keep what EXPLAIN shows. */
 static void
 end_exchange(CustomScanState *node)
 {
@@ -373,7 +371,7 @@ explain_usage(const FoldUsage *usage, ExplainState *es)
 		ExplainPropertyInteger("Parts on Disk", NULL, usage->n_on_disk, es);
 }
 
-/* In text a line for each process that took part. */
+/* In text format, one line for each process that took part. */
 static void
 explain_processes(const GroupFoldState *fold, ExplainState *es)
 {
@@ -403,8 +401,8 @@ explain_processes(const GroupFoldState *fold, ExplainState *es)
 }
 
 /*
- * Keys are named as below, as for an Agg: a subquery that they come from may be
- * gone from the plan.
+ * Show the keys in terms of the plan below, as for an Agg: a subquery that they come from may have been
+ * removed from the plan.
  */
 static void
 explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)

@@ -3,24 +3,23 @@
 
 #include "nodes/extensible.h"
 
-/* For _PG_init: makes the planner know the node. */
+/* Called by _PG_init: registers the node and its planner hook. */
 extern void install_group_fold(void);
 
 /*
- * What the planner's half (offer_fold.c) passes to the executor's
- * (group_fold.c), each a list in custom_private.  Inputs are the keys of the
- * group, the arguments of rollout_agg, and the condition of its FILTER, if any:
- * columns of the plan below.
+ * Lists in custom_private, from the planner half (offer_fold.c) to the executor half (group_fold.c). The
+ * inputs are columns of the plan below: the keys of the group, the arguments of rollout_agg, and the condition
+ * of its FILTER, if any.
  */
 enum
 {
-	FOLD_INPUTS,				/* ints: where they are in a row from below */
-	FOLD_READS,					/* ints: how each of them is read (input.h) */
-	FOLD_EQUAL,					/* oids: by key, the operator = */
-	FOLD_LESS,					/* oids: by key, the operator < or > of its order */
+	FOLD_INPUTS,				/* ints: column numbers in a row from below */
+	FOLD_READS,					/* ints: how each input is read (input.h) */
+	FOLD_EQUAL,					/* oids: by key, the equality operator */
+	FOLD_LESS,					/* oids: by key, the ordering operator */
 	FOLD_COLLATIONS,			/* oids: by key */
 	FOLD_NULLS_FIRST,			/* ints: by key */
-	FOLD_COUNTS,				/* ints: arguments, sorted by the keys or not, groups expected, forgiving or not */
+	FOLD_COUNTS,				/* ints: arguments, sorted by the keys, expected groups, lenient */
 	N_FOLD_LISTS
 };
 

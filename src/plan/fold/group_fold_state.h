@@ -1,6 +1,6 @@
 /*
  * group_fold_state.h
- *		The state of a GroupFold, which its files share.
+ *		The executor state of a GroupFold, shared by its files.
  */
 #ifndef STEPADV_GROUP_FOLD_STATE_H
 #define STEPADV_GROUP_FOLD_STATE_H
@@ -16,10 +16,10 @@
 typedef enum Phase
 {
 	BEFORE_ROWS,
-	FROM_TABLE,					/* giving out what was hashed, */
-	FROM_SORTED,				/* what comes sorted from below, */
-	FROM_SPILL,					/* what went out of it and was not met again, */
-	FROM_PARTS,					/* or part after part of what is in parts, or was sent by processes */
+	FROM_TABLE,					/* returning the groups of the table, */
+	FROM_SORTED,				/* folding sorted input, */
+	FROM_SPILL,					/* returning spilled groups that were not seen again, */
+	FROM_PARTS,					/* or merging parts and returning their groups, own or sent by processes */
 	FINISHED
 } Phase;
 
@@ -27,16 +27,16 @@ typedef struct GroupFoldState
 {
 	CustomScanState css;
 
-	/* what is read of a row: keys, arguments, the filter */
+	/* inputs of a row: keys, arguments, the filter */
 	int			n_keys;
 	int			n_args;
 	bool		has_filter;
-	bool		forgiving;		/* the aggregate is */
-	AttrNumber *positions;		/* where, in a row from below */
+	bool		forgiving;		/* the aggregate is the lenient one */
+	AttrNumber *positions;		/* of the inputs, in a row from below */
 	FoldInput	input;
-	AttrNumber *key_positions;	/* in a slot of them: 1, 2, … */
+	AttrNumber *key_positions;	/* in a slot of keys: 1, 2, … */
 
-	/* how keys compare */
+	/* comparison of keys */
 	Oid		   *equal;
 	Oid		   *less;
 	Oid		   *collations;
@@ -48,49 +48,49 @@ typedef struct GroupFoldState
 	int			expected_groups;
 	Phase		phase;
 	TupleTableSlot *keys;		/* of the current row */
-	TupleTableSlot *group_keys; /* of the current group: */
-	GroupBuilder *builder;		/* NULL: there is none */
-	ErrorContextCallback group_context; /* names the group that is too large: */
-	TupleTableSlot *context_slot;		/* one with its keys, */
-	MinimalTuple context_keys;	/* into which these are to be put, unless NULL */
+	TupleTableSlot *group_keys; /* of the current group */
+	GroupBuilder *builder;		/* of the current group, or NULL */
+	ErrorContextCallback group_context; /* names the group that is too large */
+	TupleTableSlot *context_slot;		/* the slot with its keys, */
+	MinimalTuple context_keys;	/* to which these are to be copied first, unless NULL */
 	MemoryContext group_memory; /* of a group that is not in the table */
 	bool		pending;		/* the current row is the first of the next one */
 
 	/* hashing */
-	MemoryContext table_memory; /* hash table and builders: */
-	RowMemory	table_rows;		/* these */
-	Size		limit;			/* of it */
+	MemoryContext table_memory; /* of the hash table and builders */
+	RowMemory	table_rows;		/* rows of builders, in table_memory */
+	Size		limit;			/* of table_memory */
 	TupleHashTable table;
-	TupleHashIterator iterator; /* gives groups, and is one ahead: */
-	TupleHashEntry ahead;		/* NULL: there is no other */
-	struct TableGroup **images; /* a power of 2 of them: groups by the image of their keys */
+	TupleHashIterator iterator; /* over groups, one ahead */
+	TupleHashEntry ahead;		/* the next group; NULL: none */
+	struct TableGroup **images; /* cache of groups by the image of their keys, a power of 2 */
 	int			image_bits;
 	char	   *image;			/* of the current row */
 	Size		image_room;
-	uint64		n_rows;			/* so far, */
-	uint64		n_turns;		/* how often another group's followed, */
-	uint64		rows_before;	/* and n_rows when that was last looked at */
+	uint64		n_rows;			/* so far */
+	uint64		n_turns;		/* how often the group changed from row to row */
+	uint64		rows_before;	/* n_rows when that was last checked */
 
-	/* groups that were given up for lack of room */
+	/* groups spilled for lack of memory */
 	MemoryContext spill_memory;
 	GroupSpill *spill;			/* NULL: none */
-	GroupMarks *marks;			/* which were met in several tables; NULL: there was but one */
+	GroupMarks *marks;			/* groups met in several tables; NULL: there was one table */
 
 	/* groups in parts */
 	MemoryContext parts_memory;
 	RecordParts *parts;			/* NULL: none */
-	bool		scattered;		/* every row goes there at once */
-	Size		image_size;		/* of keys that all have a fixed length; 0: they have not */
-	bool		keys_are_images;	/* keys are passed by value, and equal where they are written alike */
-	RecordPart	part;			/* that is folded */
-	bool		divides;		/* groups of it find no room */
-	bool		receives;		/* it has records yet in the exchange */
+	bool		scattered;		/* every row is written to its part directly */
+	Size		image_size;		/* of keys that all have a fixed length, or 0 */
+	bool		keys_are_images;	/* keys are passed by value, and equal only if their images are */
+	RecordPart	part;			/* the part that is folded */
+	bool		divides;		/* some groups of it find no room */
+	bool		receives;		/* it has more records in the exchange */
 
-	/* with others, at other rows; NULL: alone */
+	/* exchange with other processes; NULL: there are none */
 	ExchangeAccess *exchange;
 
-	FoldUsage	usage;			/* for EXPLAIN ANALYZE, */
-	FoldUsage	usage_before;	/* and when these rows began */
+	FoldUsage	usage;			/* for EXPLAIN ANALYZE */
+	FoldUsage	usage_before;	/* at the start of this scan */
 	FoldUsage  *usage_of_all;	/* by process; NULL: there are no others */
 	int			n_processes;
 } GroupFoldState;

@@ -1,15 +1,13 @@
 /*
  * input.c
- *		The rows that a GroupFold reads from below, with as little work as they allow.
+ *		Reads the rows of a GroupFold from the plan below, with as little work as possible.
  *
- * Most are rows of a table as they are stored, out of a scan, or out of several below an Append. Of what such a scan
- * does to its rows three things are known here, and done without it: to leave out those in which a
- * column is NULL, to put columns and constants side by side, and what adapters make of columns of
- * other types (ReadAs).  Two things are then spared: the way through the nodes of the
- * executor for each row, and deforming columns that are not read.  Columns are where
- * they were in the row before if the same of them are NULL and values of no fixed length are as
- * long, as ids are in most rows.  Arguments that are no more than a step has are then not even taken
- * out as arguments.
+ * Most are rows of a table as stored, from a scan, or from several scans below an Append. A scan's filter and
+ * projection are applied here if they only skip rows in which a column is NULL, select columns and constants,
+ * and convert columns of other types as adapters do (ReadAs). This avoids executor calls for each row, and
+ * deforming columns that are not read. Columns have the same offsets as in the row before if the same ones are
+ * NULL and values without a fixed length have the same lengths, as most ids do. If the arguments make a plain
+ * step, they are read directly into it.
  */
 #include "postgres.h"
 
@@ -31,13 +29,13 @@
 #include "plan/fold/stored_rows.h"
 
 /* ----------
- * Where columns are in a stored row
+ * Column offsets in a stored row
  * ----------
  */
 
 /*
- * A value of a row, behind what ends at an offset: where it begins and how long it is.  One whose first byte
- * says that is noted; of others the rows that follow are not known to be like this one.
+ * The offset of the value that follows an offset, and its length. A one-byte length header is recorded, so
+ * that later rows can be compared. With other variable lengths, the layout is valid for this row only.
  */
 static uint32
 place_value(StoredLayout *layout, Form_pg_attribute attribute, const char *data, uint32 offset, uint32 *length)
@@ -53,7 +51,7 @@ place_value(StoredLayout *layout, Form_pg_attribute attribute, const char *data,
 	return offset;
 }
 
-/* The arguments as a step, by a layout. */
+/* Record the offsets of the arguments as those of a step. */
 static void
 place_step(const FoldInput *input, const FoldSource *source, const uint32 *offsets, StoredLayout *layout)
 {
@@ -78,7 +76,7 @@ place_step(const FoldInput *input, const FoldSource *source, const uint32 *offse
 		(of_args[ROW_STATE] == NOWHERE ? NULL_STATE : 0) | (of_args[ROW_ACTION] == NOWHERE ? NULL_ACTION : 0);
 }
 
-/* What steps of one rollout share: the values of such columns, and how long others are.  Neighbours are put together. */
+/* Add the bytes that steps of one rollout share: of shared columns, and length bytes. Merges adjacent spans. */
 static void
 place_span(const FoldSource *source, int column, uint32 offset, uint32 length, StoredLayout *layout)
 {
@@ -96,7 +94,7 @@ place_span(const FoldSource *source, int column, uint32 offset, uint32 length, S
 		layout->spans[layout->n_spans++] = (StoredSpan) {offset, length};
 }
 
-/* That of a row which has values in these columns. */
+/* Compute the layout of rows with values in the columns of present, from one such row. */
 static void
 set_layout(const FoldInput *input, const FoldSource *source, const HeapTupleHeader tuple, uint64 present,
 		   StoredLayout *layout)
@@ -128,7 +126,7 @@ set_layout(const FoldInput *input, const FoldSource *source, const HeapTupleHead
 		place_step(input, source, offsets, layout);
 }
 
-/* Are the arguments what a step has, and the others mostly NULL? */
+/* Are the arguments columns of a step, and all constants NULL? */
 static bool
 makes_step(const FoldInput *input, FoldSource *source)
 {
@@ -146,7 +144,7 @@ makes_step(const FoldInput *input, FoldSource *source)
 	return true;
 }
 
-/* Only keys, the filter, and arguments that make no step are taken out one by one. */
+/* Only keys, the filter, and arguments that do not make a step are read one by one. */
 static void
 place_columns(const FoldInput *input, FoldSource *source)
 {
@@ -183,11 +181,11 @@ place_columns(const FoldInput *input, FoldSource *source)
 }
 
 /* ----------
- * What a scan does to its rows
+ * Filters and projections of a scan
  * ----------
  */
 
-/* Hashes of labels that were met of late. */
+/* Cache of label hashes. */
 #define KNOWN_LABELS 256
 static struct
 {
@@ -212,8 +210,8 @@ hash_of_label(Oid label)
 }
 
 /*
- * The parts of a stored numeric, which have been the same since 9.1 (numeric.c): of its short form a
- * header with sign and weight, then digits to the base of 10,000, without zeros at either end.
+ * The format of a stored numeric, unchanged since 9.1 (numeric.c). The short form has a header with sign and
+ * weight, then base-10,000 digits, without zeros at either end.
  */
 #define IS_SHORT_NUMERIC(header)	(((header) & 0xC000) == 0x8000)
 #define IS_NEGATIVE(header)			(((header) & 0x2000) != 0)
@@ -221,7 +219,7 @@ hash_of_label(Oid label)
 #define DIGITS_OF_DIGIT				4
 #define MAX_WEIGHT					9
 
-/* Of one that is not stored so, has what comes behind the point, or is too large for an id. */
+/* For a numeric that is not in short form, has a fraction, or is too large for an id. */
 static pg_noinline int64
 hash_of_other_numeric(Datum value)
 {
@@ -236,7 +234,7 @@ hash_of_other_numeric(Datum value)
 	return hash;
 }
 
-/* A digit to the base of 10,000 as four decimal digits: halves of it, then of both at once. */
+/* Write a base-10,000 digit as four decimal digits: split it into halves, then split both halves at once. */
 static inline void
 write_digit(char *end, uint32 digit)
 {
@@ -251,7 +249,7 @@ write_digit(char *end, uint32 digit)
 	memcpy(end, &decimal, sizeof(decimal));
 }
 
-/* Zeros at the end are not stored. */
+/* Trailing zeros are not stored. */
 static inline int
 digit_of_numeric(const char *stored, int n_digits, int d)
 {
@@ -285,7 +283,7 @@ hash_of_numeric(Datum value)
 		*end++ = '-';
 	digit = digit_of_numeric(stored, n_digits, 0);
 	write_digit(first, digit);
-	/* It has no zeros before it, and 0 is one. */
+	/* Skip leading zeros; zero itself is one digit. */
 	n_zeros = digit >= 1000 ? 0 : digit >= 100 ? 1 : digit >= 10 ? 2 : 3;
 	memcpy(end, first + n_zeros, DIGITS_OF_DIGIT);
 	end += DIGITS_OF_DIGIT - n_zeros;
@@ -323,7 +321,7 @@ read_value(Datum value, ReadAs read_as)
 	}
 }
 
-/* What is asked for, of what a scan gives: a column, or a constant.  False: it is computed. */
+/* Map an input to the column or constant that a scan's target list has for it. False: it is an expression. */
 static bool
 find_column(const Plan *plan, InputColumn *column)
 {
@@ -343,7 +341,7 @@ find_column(const Plan *plan, InputColumn *column)
 	return true;
 }
 
-/* Do conditions only ask that columns are not NULL?  Then which, but for those that cannot be. */
+/* Does a filter only test columns for IS NOT NULL? Records those columns, except ones declared NOT NULL. */
 static bool
 only_requires(FoldSource *source, TupleDesc table, const List *conditions)
 {
@@ -367,14 +365,14 @@ only_requires(FoldSource *source, TupleDesc table, const List *conditions)
 	return true;
 }
 
-/* Is it a scan whose rows can be read without it?  Then what it would do to them is noted. */
+/* Can the rows of this scan be read without its executor node? Maps the inputs through its projection. */
 static bool
 reads_scan(FoldInput *input, FoldSource *source)
 {
 	PlanState  *state = source->state;
 	InputColumn *columns;
 
-	/* What is instrumented counts its rows. */
+	/* An instrumented node must count its rows. */
 	if (!IsA(state, SeqScanState) || state->instrument != NULL ||
 		!only_requires(source, RelationGetDescr(((ScanState *) state)->ss_currentRelation), state->plan->qual))
 		return false;
@@ -397,7 +395,7 @@ prepare_source(FoldInput *input, FoldSource *source, PlanState *state, const Inp
 	source->state = state;
 	source->columns = palloc(input->n_columns * sizeof(InputColumn));
 	memcpy(source->columns, columns, input->n_columns * sizeof(InputColumn));
-	/* In the recheck of a row that another session has changed, rows may come in another slot. */
+	/* During EvalPlanQual rechecks, rows may come in another slot. */
 	if (state->state->es_epq_active == NULL)
 	{
 		source->plain_scan = reads_scan(input, source);
@@ -423,7 +421,7 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, con
 	bool		of_several = IsA(below, AppendState) && ((AppendState *) below)->as_nasyncplans == 0 &&
 		below->instrument == NULL && below->state->es_epq_active == NULL;
 
-	/* Labels may have other names by now. */
+	/* Enum labels may have been renamed. */
 	memset(known_labels, 0, sizeof(known_labels));
 	input->below = below;
 	input->append = of_several ? (AppendState *) below : NULL;
@@ -453,11 +451,11 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, con
 }
 
 /* ----------
- * Columns of a row
+ * Reading columns
  * ----------
  */
 
-/* That of the row before stays, which the caller compares with. */
+/* Does not replace the layout of the row before, with which the caller compares. */
 pg_noinline StoredLayout *
 find_layout(const FoldInput *input, FoldSource *source, const HeapTupleHeader tuple)
 {
@@ -486,7 +484,7 @@ stored_value(const StoredColumn *column, const char *stored)
 	return likely(column->read_as <= READ_SMALLINT) ? value : read_value(value, column->read_as);
 }
 
-/* False: the row is to be taken apart as usual. */
+/* False: the row must be deformed as usual. */
 static inline bool
 read_stored(FoldInput *input, const TupleTableSlot *row)
 {
@@ -556,7 +554,7 @@ read_arguments(FoldInput *input)
 		hash_step(input->args);
 }
 
-/* Does a row have all columns that its scan needs? */
+/* Does a row have a value in all required columns? */
 static pg_noinline bool
 has_required(const FoldSource *source, TupleTableSlot *row)
 {
@@ -572,11 +570,11 @@ has_required(const FoldSource *source, TupleTableSlot *row)
 }
 
 /* ----------
- * One row after the other
+ * Iterating over rows
  * ----------
  */
 
-/* Is it a scan of a heap that looks at a page's rows once, and then gives all that are visible? */
+/* Is it a heap scan in page-at-a-time mode, which returns all visible rows of a page? */
 static bool
 reads_whole_pages(const TableScanDesc scan)
 {
@@ -584,8 +582,8 @@ reads_whole_pages(const TableScanDesc scan)
 }
 
 /*
- * What table_scan_getnextslot does where the next row is on the page that the scan is at, and nothing else
- * than which row it is differs from the one before.  False: it is not.
+ * Like table_scan_getnextslot if the next row is on the same page; only what differs from the row before is
+ * set. False if it is not.
  */
 static inline bool
 next_row_of_page(HeapScanDesc scan, TupleTableSlot *slot)
@@ -613,9 +611,9 @@ next_row_of_page(HeapScanDesc scan, TupleTableSlot *slot)
 }
 
 /*
- * Processes that share a scan take so many blocks at a time, and where they change, a group is mostly divided, which
- * then has to be sent and put together: with more blocks there are fewer of these.  Towards the end
- * of the table the scan halves what it takes by itself, if there is so much of it yet.
+ * Processes that share a scan take chunks of blocks. A group that spans two chunks is mostly divided between
+ * processes and must be exchanged, so take larger chunks. Near the end of the table the scan itself shrinks
+ * the chunks. Small tables keep theirs.
  */
 #define LONGER_CHUNKS	8
 #define CHUNKS_AT_LEAST	128
@@ -635,7 +633,7 @@ take_longer_chunks(const PlanState *below)
 		worker->phsw_chunk_size = n_blocks;
 }
 
-/* The first row of a source comes by the executor, which begins the scan. */
+/* The executor returns the first row of a source, and thereby begins the scan. */
 static void
 begin_source(FoldSource *source)
 {
@@ -649,7 +647,7 @@ begin_source(FoldSource *source)
 	}
 }
 
-/* By the executor, from any source. */
+/* The next row from the executor, from any source. */
 static TupleTableSlot *
 given_row(FoldInput *input)
 {
@@ -664,7 +662,7 @@ given_row(FoldInput *input)
 	return source->slot ? source->slot : row;
 }
 
-/* The first row of another page, or of what does not come by pages. */
+/* The first row of another page, or the next row of a source that is not read by pages. */
 static pg_noinline TupleTableSlot *
 next_row(FoldInput *input)
 {
@@ -675,7 +673,7 @@ next_row(FoldInput *input)
 	CHECK_FOR_INTERRUPTS();
 	if (table_scan_getnextslot(source->scan, ForwardScanDirection, source->slot))
 		return source->slot;
-	/* A scan that has ended must not be called again: the Append continues. */
+	/* A scan that has ended must not be called again: advance the Append instead. */
 	if (input->append == NULL || !input->append->choose_next_subplan(input->append))
 		return NULL;
 	return given_row(input);

@@ -7,123 +7,123 @@
 #include "group/row.h"
 #include "hash.h"
 
-/* A column that is NULL is nowhere. */
+/* The offset of a column that is NULL. */
 #define NOWHERE PG_UINT32_MAX
 
-/* A column that is taken out of rows that are as a table has stored them. */
+/* A column that is read from rows as stored in a table. */
 typedef struct StoredColumn
 {
-	Datum	   *value;			/* where it goes */
+	Datum	   *value;			/* where to store the value */
 	bool	   *isnull;
-	uint32		offset;			/* from where a row's data begin, or NOWHERE; and its */
-	uint32		length;			/* in rows of a layout */
+	uint32		offset;			/* from the start of a row's data, or NOWHERE; */
+	uint32		length;			/* and its length, in rows of a layout */
 	bool		by_value;
 	uint8		read_as;		/* ReadAs */
 	AttrNumber	position;		/* from 0 */
 } StoredColumn;
 
-/* A value before the last one read whose first byte has its length. */
+/* A value with a one-byte length header, before the last column that is read. */
 typedef struct ShortValue
 {
 	uint32		offset;
 	uint8		first_byte;
 } ShortValue;
 
-/* Bytes of a row. */
+/* A range of bytes of a row. */
 typedef struct StoredSpan
 {
 	uint32		offset;
 	uint32		length;
 } StoredSpan;
 
-/* Where columns are in rows in which these have a value, the others are NULL, and values are as long as here. */
+/* Column offsets of rows that have values in the same columns, with the same lengths. */
 typedef struct StoredLayout
 {
-	uint64		present;		/* a bit for each column up to the last that is read; with NO_ROW it is of one row alone */
+	uint64		present;		/* a bit per column up to the last one read; with NO_ROW, valid for one row only */
 	int			n_short;
 	ShortValue *short_values;
-	StoredColumn *columns;		/* that are taken out */
+	StoredColumn *columns;		/* those that are read one by one */
 	int			n_spans;
-	StoredSpan *spans;			/* what rows of one layout, the same keys and the same rollout share */
-	uint32		of_args[ROW_SUCCESS + 1];	/* of the arguments, where they make a step: */
-	bool		has_step;		/* what every step has is there, and no more than a step can have; */
+	StoredSpan *spans;			/* bytes that are equal if layout, keys and rollout are */
+	uint32		of_args[ROW_SUCCESS + 1];	/* offsets of the arguments, if they make a step: */
+	bool		has_step;		/* its required arguments have values, and others than a step's have none; */
 	bool		has_reward;
 	bool		has_success;
-	uint8		nulls;			/* NULL_… of it */
+	uint8		nulls;			/* its NULL_… bits */
 } StoredLayout;
 
 #define NO_ROW (UINT64CONST(1) << 63)
 
-/* Rows mostly have the same columns NULL, and ids of few lengths. */
+/* Most rows have the same columns NULL, and ids of few lengths. */
 #define N_LAYOUTS 8
 
-/* How an input is computed from a column. */
+/* How an input is derived from a column. */
 typedef enum ReadAs
 {
-	READ_COLUMN,				/* it is it */
+	READ_COLUMN,				/* unchanged */
 	READ_INTEGER,				/* of 4 bytes, as a bigint */
 	READ_SMALLINT,				/* of 2 bytes, as a bigint or an integer */
-	READ_UUID_HASH,				/* signature_hash of it: of these, */
-	READ_BYTES_HASH,			/* of what else has a length, */
-	READ_ENUM_HASH,				/* of the label of a value of an enum, */
+	READ_UUID_HASH,				/* signature_hash of a uuid, */
+	READ_BYTES_HASH,			/* of text or bytea, */
+	READ_ENUM_HASH,				/* of the label of an enum value, */
 	READ_NUMERIC_HASH,			/* or of a numeric's digits */
-	READ_STEP_HASH,				/* the step's identity, of the rollout's and its number, which are read as well */
-	READ_NULL					/* there is no column, and no value */
+	READ_STEP_HASH,				/* hash of the rollout's identity and the step number, which are inputs as well */
+	READ_NULL					/* no column: always NULL */
 } ReadAs;
 
-/* Something that is asked for, of the rows of one source. */
+/* An input, in rows of one source. */
 typedef struct InputColumn
 {
-	Datum	   *value;			/* where it goes */
+	Datum	   *value;			/* where to store the value */
 	bool	   *isnull;
 	ReadAs		read_as;
-	AttrNumber	position;		/* from 0; -1: every row has the same: */
+	AttrNumber	position;		/* from 0; -1: it is the constant */
 	NullableDatum constant;
 } InputColumn;
 
-/* What rows come from: a scan of a table, whose rows are read as stored, or any other node. */
+/* The source of rows: a table scan whose rows are read as stored, or any other node. */
 typedef struct FoldSource
 {
 	PlanState  *state;
 	InputColumn *columns;
-	AttrNumber	last_position;	/* the greatest, from 1 */
-	struct TupleTableSlot *slot;	/* in which its rows come as they are stored; NULL: what it gives is read */
-	bool		plain_scan;		/* it is a scan that does nothing to its rows but what is known here: */
-	int			n_required;		/* leave those out that lack one of these */
+	AttrNumber	last_position;	/* the last column that is read, from 1 */
+	struct TupleTableSlot *slot;	/* slot with rows as stored; NULL: read the slot that the node returns */
+	bool		plain_scan;		/* a scan whose filter and projection are applied here */
+	int			n_required;		/* skip rows in which one of these is NULL */
 	AttrNumber *required;		/* from 1 */
-	struct TableScanDescData *scan; /* it, once it has begun; NULL: ask for rows */
-	struct HeapScanDescData *pages; /* it, if it reads whole pages, from which rows can be taken without it; or NULL */
-	bool		is_placed;		/* columns are looked for in stored rows: */
-	int			n_stored;		/* so many are taken out */
-	uint64		shared;			/* a bit for each column that steps of one rollout have in common: keys, rollout */
-	bool		reads_step;		/* the arguments are columns that make a step, and can be read as one, */
+	struct TableScanDescData *scan; /* the scan, once it has begun; NULL: execute the node */
+	struct HeapScanDescData *pages; /* the same, if it reads whole pages, whose rows can be read directly; or NULL */
+	bool		is_placed;		/* columns are read from stored rows: */
+	int			n_stored;		/* so many one by one */
+	uint64		shared;			/* a bit per column that steps of one rollout share: keys, rollout */
+	bool		reads_step;		/* the arguments are columns that make a step, and are read as one, */
 	uint8		step_reads[ROW_SUCCESS + 1];	/* in these ways */
 	StoredLayout *layout;		/* of the row before */
-	StoredLayout layouts[N_LAYOUTS];	/* of late */
-	int			next_layout;	/* to be given up */
+	StoredLayout layouts[N_LAYOUTS];	/* recent ones */
+	int			next_layout;	/* the next to be replaced */
 } FoldSource;
 
 typedef struct FoldInput
 {
 	PlanState  *below;
-	struct AppendState *append; /* it, if rows of what is below it are read; or NULL */
-	int			first_arg;		/* of what is asked for; before are the keys, behind the arguments the filter */
+	struct AppendState *append; /* below, if the rows of its children are read; or NULL */
+	int			first_arg;		/* of the inputs: keys, then arguments, then the filter */
 	int			n_args;
-	bool		hashes_steps;	/* a step's identity is READ_STEP_HASH */
-	int			n_columns;		/* of all */
-	FoldSource *sources;		/* one, or those of the Append */
-	FoldSource *source;			/* of the current row; NULL: before the first */
+	bool		hashes_steps;	/* the step's identity is read as READ_STEP_HASH */
+	int			n_columns;		/* number of inputs */
+	FoldSource *sources;		/* one, or one per child of the Append */
+	FoldSource *source;			/* of the current row; NULL: no row yet */
 	struct TupleTableSlot *keys;	/* of the current row */
-	const char *stored_step;	/* where the data of the current row begin, if it is read as a step; or NULL */
-	const StoredLayout *layout; /* of this row */
-	NullableDatum args[MAX_ROW_ARGS + 1];	/* of the current row, if it is not read so, and the filter */
+	const char *stored_step;	/* the data of the current row if it can be read as a step; or NULL */
+	const StoredLayout *layout; /* its layout */
+	NullableDatum args[MAX_ROW_ARGS + 1];	/* arguments of the current row otherwise, and the filter */
 } FoldInput;
 
-/* `columns` of a row from below are asked for, numbered from 1, and how each is read; keys go into this slot. */
+/* columns: where the n inputs are in a row from below, from 1; reads: how they are read; keys: slot for the keys. */
 extern void prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, const AttrNumber *reads, int n, int n_args,
 						  struct TupleTableSlot *keys);
 
-/* Before the first row, also of a rescan. */
+/* Call before the first row of each scan. */
 static inline void
 begin_input(FoldInput *input)
 {
@@ -131,10 +131,10 @@ begin_input(FoldInput *input)
 	input->stored_step = NULL;
 }
 
-/* What is asked for, of a value. */
+/* An input, from the value of its column. */
 extern Datum read_value(Datum value, ReadAs read_as);
 
-/* A stored identity; what is asked for most comes first. */
+/* A stored identity. The most frequent cases come first. */
 static inline int64
 read_stored_word(const char *stored, uint8 read_as)
 {
@@ -148,7 +148,7 @@ read_stored_word(const char *stored, uint8 read_as)
 									PointerGetDatum(stored), read_as));
 }
 
-/* Can the current row be read as a step where it is stored?  Same rollout: as what is in `step`. */
+/* Read the current row as a step where it is stored, if possible. same_rollout: step->rollout_id is already set. */
 static pg_attribute_always_inline bool
 read_next_stored_step(const FoldInput *input, bool same_rollout, StepRow *step)
 {
@@ -190,13 +190,13 @@ read_stored_step(const FoldInput *input, StepRow *step)
 	return read_next_stored_step(input, false, step);
 }
 
-/* The arguments of the current row, where it was not read as a step. */
+/* Read the arguments of a current row that cannot be read as a step. */
 extern void read_arguments(FoldInput *input);
 
-/* Of a row that is not like the one before; NULL where columns were added later. */
+/* The layout of a row that differs from the row before; NULL if the row lacks columns that were added later. */
 extern StoredLayout *find_layout(const FoldInput *input, FoldSource *source, const HeapTupleHeader tuple);
 
-/* The next row, of which the keys are shown; false after the last. */
+/* Read the next row and set its keys; false after the last. */
 extern bool next_input(FoldInput *input);
 
 #endif							/* STEPADV_FOLD_INPUT_H */

@@ -9,7 +9,7 @@
 #include "compat.h"
 #include "plan/fold/marks.h"
 
-/* Bits for every group that is expected: how rarely two fall on one. */
+/* Bits per expected group: more bits, fewer collisions. */
 #define BITS_A_GROUP 64
 #define MIN_BITS ((uint32) 1 << 16)
 #define MAX_BITS ((uint32) 1 << 29)
@@ -17,11 +17,11 @@
 struct GroupMarks
 {
 	uint32		n_bits;			/* a power of 2 */
-	pg_atomic_uint32 everything;	/* 1: all are as if marked twice */
-	pg_atomic_uint32 words[FLEXIBLE_ARRAY_MEMBER];	/* n_bits whether there is a group, and n_bits whether two */
+	pg_atomic_uint32 everything;	/* 1: every group counts as marked twice */
+	pg_atomic_uint32 words[FLEXIBLE_ARRAY_MEMBER];	/* n_bits for "there is a group", and n_bits for "marked twice" */
 };
 
-/* With too few of them groups are merged that are not divided; they take at most a quarter of a hash table's memory. */
+/* With too few bits, whole groups are exchanged. Both sets take at most a quarter of a hash table's memory. */
 static uint32
 bits_for(int expected_groups)
 {
@@ -48,7 +48,7 @@ begin_marks(GroupMarks *marks, int expected_groups)
 		pg_atomic_init_u32(&marks->words[w], 0);
 }
 
-/* Hash tables take buckets and parts by the same hash: what is near in one must be far in the other. */
+/* Hash tables take buckets and parts from the same hash: neighbors there must not be neighbors here. */
 static uint32
 bit_of(const GroupMarks *marks, uint32 hash)
 {

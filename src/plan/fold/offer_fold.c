@@ -1,15 +1,14 @@
 /*
  * offer_fold.c
- *		Where the planner is offered a GroupFold: the planner's half of group_fold.c.
+ *		Offers the planner a GroupFold: the planner half of group_fold.c.
  *
- * For a query whose only aggregate is one rollout_agg, by groups:
+ * For a query whose only aggregate is one rollout_agg, with GROUP BY:
  *
  *		SELECT task, rollout_agg(…) FROM steps GROUP BY task
  *
- * and for each partition of it.  Left to PostgreSQL's own Agg: grouping sets,
- * HAVING, DISTINCT and ORDER BY in the aggregate, a FILTER beside arguments to be
- * computed, other aggregates beside it, partial aggregation, keys that cannot be
- * both hashed and sorted.
+ * and for each partition in partitionwise aggregation.  Left to PostgreSQL's Agg: grouping sets, HAVING,
+ * DISTINCT and ORDER BY in the aggregate, a FILTER with arguments that must be computed, other aggregates,
+ * partial aggregation, and keys that cannot be both hashed and sorted.
  */
 #include "postgres.h"
 
@@ -51,9 +50,8 @@ static bool enable_group_fold = true;
 static create_upper_paths_hook_type previous_hook = NULL;
 
 /*
- * Planner support function of rollout_agg's transition functions.  It has nothing
- * to say: that it is asked what they cost, before there are any paths, has the
- * planner load this library.
+ * Planner support function of rollout_agg's transition functions. It answers no request, but the planner's
+ * request for their cost, before it makes paths, loads this library.
  */
 Datum
 stepadv_fold_support(PG_FUNCTION_ARGS)
@@ -74,7 +72,7 @@ static const CustomScanMethods scan_methods = {
 	.CreateCustomScanState = create_group_fold_state,
 };
 
-/* Is it the function of our library that has this name? */
+/* Is it our library's function of this name? */
 static bool
 is_own_function(Oid function, const char *name, PGFunction address)
 {
@@ -85,7 +83,7 @@ is_own_function(Oid function, const char *name, PGFunction address)
 	if (!HeapTupleIsValid(tuple))
 		return false;
 
-	/* The name first: looking an address up loads the function's library. */
+	/* Compare the name first: looking up the address loads the function's library. */
 	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
 	{
 		bool		isnull;
@@ -118,8 +116,8 @@ is_rollout_agg(Oid aggregate, bool *forgiving)
 }
 
 /*
- * Is there anything in an expression beyond the keys and one aggregate?  The
- * first aggregate met becomes fold->aggref.
+ * Does an expression contain anything besides the keys and one aggregate? The first aggregate found becomes
+ * fold->aggref.
  */
 static bool
 needs_more(Node *node, Fold *fold)
@@ -137,7 +135,7 @@ needs_more(Node *node, Fold *fold)
 	return expression_tree_walker(node, needs_more, fold);
 }
 
-/* A column, a constant, or a cast of one that takes every value, as from int to bigint. */
+/* A column, a constant, or a leakproof cast of one, which accepts every value, as from int to bigint. */
 static bool
 cannot_fail(const Node *node)
 {
@@ -149,8 +147,8 @@ cannot_fail(const Node *node)
 }
 
 /*
- * The plan below computes arguments beside the filter, while an Agg computes
- * those of rows that pass: an argument that fails or has side effects would show it.
+ * The plan below computes arguments of all rows, while an Agg computes them only for rows that pass the
+ * FILTER. So an argument that can fail or has side effects would behave differently.
  */
 static bool
 filter_guards_arguments(const Aggref *aggref)
@@ -194,7 +192,7 @@ can_fold(PlannerInfo *root, const PathTarget *target, Fold *fold)
 		is_rollout_agg(fold->aggref->aggfnoid, &fold->forgiving);
 }
 
-/* By the marks of GROUP BY alone a sort finds a key that is volatile. */
+/* Without the sortgrouprefs of GROUP BY, a sort would not find a volatile key. */
 static void
 collect_inputs(PlannerInfo *root, Fold *fold)
 {
@@ -216,7 +214,7 @@ collect_inputs(PlannerInfo *root, Fold *fold)
 	set_pathtarget_cost_width(root, fold->alone);
 }
 
-/* The expression below casts that do not change how a value is stored. */
+/* The expression below casts that do not change the stored value. */
 static Expr *
 uncast(Expr *expr)
 {
@@ -225,7 +223,7 @@ uncast(Expr *expr)
 	return expr;
 }
 
-/* A column whose text is hashed, where that is read without making it (input.h); NULL: of others it is made. */
+/* The column whose text is hashed, if input.h can hash it without making the text; otherwise NULL. */
 static Expr *
 hashed_as_text(Expr *text, ReadAs *read_as)
 {
@@ -242,7 +240,7 @@ hashed_as_text(Expr *text, ReadAs *read_as)
 	return IsA(call, FuncExpr) && call->funcid == F_TRIM_SCALE ? uncast(linitial(call->args)) : NULL;
 }
 
-/* Is an input a column, or derived from one in a way of input.h?  A NULL needs none.  False: it must be computed. */
+/* Can input.h derive an input from a column? For a NULL, the column is NULL. False: it must be computed. */
 static bool
 can_read(Expr *input, Expr **column, ReadAs *read_as)
 {
@@ -280,7 +278,7 @@ can_read(Expr *input, Expr **column, ReadAs *read_as)
 	return true;
 }
 
-/* Is the step's identity made of the rollout's and the number, as attach makes it where there is none (input.h)? */
+/* Is the step's identity hashed from the rollout and the step number, as attach defines it without a step id? */
 static bool
 is_step_hash(const Fold *fold, const Expr *input)
 {
@@ -295,13 +293,13 @@ is_step_hash(const Fold *fold, const Expr *input)
 		!is_own_function(call->funcid, "stepadv_signature_hash_pair", stepadv_signature_hash_pair) ||
 		!equal(linitial(call->args), list_nth(fold->inputs, n_keys + ROW_ROLLOUT_ID)))
 		return false;
-	/* The number is cast to what it is asked for as. */
+	/* Compare columns: the number may be cast to the argument's type. */
 	number = list_nth(fold->inputs, n_keys + ROW_STEP_NO);
 	return can_read(lsecond(call->args), &same_column, &read_as) && can_read(number, &column, &read_as) &&
 		equal(column, same_column);
 }
 
-/* Position among expressions of what an input is made from, from 1; 0: not found. */
+/* Position, from 1, of the expression from which an input is read; 0: not found. */
 static int
 place_among(const List *given, Expr *input, ReadAs *read_as)
 {
@@ -326,7 +324,7 @@ place_among(const List *given, Expr *input, ReadAs *read_as)
 	return 0;
 }
 
-/* What a path gives: in which of its columns the inputs are, and how to read them. */
+/* How to read the inputs from a path's rows: column numbers and ways. */
 typedef struct Places
 {
 	List	   *positions;
@@ -349,7 +347,7 @@ find_inputs(const List *given, const Fold *fold, Places *places)
 			read_as = READ_STEP_HASH;
 			position = 1;
 		}
-		/* A key is shown unchanged. */
+		/* Keys must be read unchanged. */
 		if (position == 0 || (foreach_current_index(lc) < list_length(fold->keys) && read_as != READ_COLUMN))
 			return false;
 		places->positions = lappend_int(places->positions, position);
@@ -359,9 +357,9 @@ find_inputs(const List *given, const Fold *fold, Places *places)
 }
 
 /*
- * Where a table's rows are scanned and all inputs are its columns, or derived from them in a known way, they
- * are taken from the rows as they are, which saves a projection: the whole row,
- * as stored, is the target, or, where columns were dropped or came later, those of the inputs.  NULL: cannot be.
+ * If a table is scanned and all inputs are its columns, or derived from them in a known way, read them from
+ * rows as stored, without a projection. The target is then the whole stored row, or the columns of the inputs
+ * if columns were dropped or added later. NULL: not possible.
  */
 static PathTarget *
 stored_row(PlannerInfo *root, Path *path, const Fold *fold, Places *places)
@@ -385,9 +383,8 @@ stored_row(PlannerInfo *root, Path *path, const Fold *fold, Places *places)
 }
 
 /*
- * A path that gives the inputs, with as little work as can be: rows as they are
- * stored, or as they come, or else the inputs and nothing more.  The latter is
- * also what a sort needs.
+ * A path that returns the inputs with as little work as possible: rows as stored, or rows as they come, or
+ * exactly the inputs. A sort needs the last.
  */
 static Path *
 path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, Places *places)
@@ -400,7 +397,7 @@ path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, P
 		target = stored_row(root, scan, fold, places);
 		if (target != NULL)
 			return (Path *) create_projection_path(root, scan->parent, scan, target);
-		/* Nothing can be computed by an Append. */
+		/* An Append computes nothing. */
 		if (IsA(scan, AppendPath) && find_inputs(scan->pathtarget->exprs, fold, places))
 			return scan;
 		if ((!IS_SIMPLE_REL(scan->parent) || scan->parent->rtekind != RTE_RELATION) &&
@@ -416,7 +413,7 @@ path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, P
 	return (Path *) create_projection_path(root, scan->parent, scan, fold->alone);
 }
 
-/* Shared: for the processes that share the rows of the input, which is partial. */
+/* shared: for the processes that share the rows of the input, a partial path. */
 static CustomPath *
 make_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggStrategy strategy, bool shared,
 		  const Places *places)
@@ -488,8 +485,8 @@ offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fol
 }
 
 /*
- * As add_partial_path, for a path without order, but that what it beats is not
- * freed: the planner may have gathered it already.  True if it is the cheapest now.
+ * Like add_partial_path for a path without order, but does not free the paths that it replaces: a Gather may
+ * already refer to them. Returns true if the path is now the cheapest.
  */
 static bool
 add_shared_path(RelOptInfo *rel, Path *path)
@@ -511,9 +508,8 @@ add_shared_path(RelOptInfo *rel, Path *path)
 }
 
 /*
- * Every process gives whole groups, so what is above can be done by all of them, too.
- * A query's own groups can be gathered right here; those of a subquery, where the
- * query above sees to it, as late as can be.
+ * Every process returns whole groups, so the plan above can run in all of them too. The groups of a top-level
+ * query are gathered here; those of a subquery as late as possible, by the query above it.
  */
 static void
 offer_shared_fold(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold)
@@ -529,7 +525,7 @@ offer_shared_fold(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, con
 		generate_gather_paths(root, rel, true);
 }
 
-/* Of a partition of which others are folded elsewhere (foreign.c). */
+/* Fold a partition locally, where others are folded by foreign servers (foreign.c). */
 static void
 fold_partition(PlannerInfo *root, RelOptInfo *partition, RelOptInfo *grouped)
 {
@@ -543,7 +539,7 @@ fold_partition(PlannerInfo *root, RelOptInfo *partition, RelOptInfo *grouped)
 	offer_folds(root, partition, grouped, &fold);
 }
 
-/* The planner has no statistics of what UNION ALL gives, but of what is below it. */
+/* The planner has statistics for the branches of a UNION ALL, but not for its result. */
 static double
 count_groups(PlannerInfo *root, const RelOptInfo *input, const Fold *fold, double guessed)
 {
@@ -594,7 +590,7 @@ plan_group_fold(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	Assert(clauses == NIL);
 	fold->scan.scanrelid = 0;
 	fold->scan.plan.targetlist = tlist;
-	/* As the outer plan, not in custom_plans: the executor then hands changed parameters on. */
+	/* The outer plan, not in custom_plans, so that the executor passes changed parameters to it. */
 	outerPlan(fold) = linitial(custom_plans);
 	fold->flags = path->flags;
 	fold->methods = &scan_methods;

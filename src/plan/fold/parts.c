@@ -10,13 +10,13 @@
 #include "compat.h"
 #include "plan/fold/parts.h"
 
-/* A part is to fit a processor's own cache, and memory, with what becomes of it. */
+/* A part and its table should fit into one processor's cache, and into memory. */
 #define PART_SIZE		((Size) 1024 * 1024)
 #define MIN_PARTS		16
 #define MAX_PARTS		512
-#define DIVISIONS		64		/* at most, of a part */
+#define DIVISIONS		64		/* at most, per part */
 
-/* As an allocator hands them out without waste; the exchange reads and writes no more at once. */
+/* Sizes that an allocator returns without waste. The exchange reads and writes in smaller blocks. */
 #define MIN_BLOCK_SIZE	((Size) 512)
 #define MAX_BLOCK_SIZE	((Size) 64 * 1024)
 #define EXCHANGE_BLOCK	((Size) 8 * 1024)
@@ -27,7 +27,7 @@ empty_part(int level, double share)
 	return (RecordPart) {.level = level, .share = share};
 }
 
-/* Blocks that are being written take at most a quarter of the memory. */
+/* The number of blocks that can be open for writing, in a quarter of the memory. */
 static Size
 blocks_for_writing(Size limit, Size block_size)
 {
@@ -69,7 +69,7 @@ times_divided(double bytes, double table_size, Size limit)
 	return 1 + ceil(log(too_large) / log(divisions(limit, size_of_blocks(n_parts, limit, MAX_BLOCK_SIZE))));
 }
 
-/* On top of the stack, to take records. */
+/* Push n parts, which take records from now on. */
 static void
 push_parts(RecordParts *parts, int n, int level, double share)
 {
@@ -154,7 +154,7 @@ write_block(RecordParts *parts, RecordPart *part, RecordBlock *block)
 	check_bytes(FileWrite(parts->disk, (char *) block, block->size, place.offset, WAIT_EVENT_BUFFILE_WRITE), block->size, "write to");
 }
 
-/* There are many of the usual size, and none of them is given back before all are. */
+/* Blocks of the usual size are many, and none of them is freed before all are. */
 static RecordBlock *
 usual_block(RecordParts *parts)
 {
@@ -207,7 +207,7 @@ read_block(RecordParts *parts, RecordPart *part)
 	return block;
 }
 
-/* All that is still in memory of a part, of that which will be wanted last. */
+/* Write the blocks in memory of one part to disk: the lowest on the stack, which is needed last. */
 static void
 write_part(RecordParts *parts)
 {
@@ -235,7 +235,7 @@ write_part(RecordParts *parts)
  * ----------
  */
 
-/* What is full goes where it belongs; the result is a block to be used again, if there is one. */
+/* Close the open block of a part: send it, write it, or keep it. Returns a block to reuse, or NULL. */
 static RecordBlock *
 close_block(RecordParts *parts, int p)
 {

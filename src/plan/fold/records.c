@@ -8,7 +8,7 @@
 
 #define NULLS_SIZE(fold) (((fold)->n_keys + 7) / 8)
 
-/* Do keys of a kind that most tables have compare as what they are written with? */
+/* Is this the equality of a common type, whose values are equal only if their images are? */
 static bool
 compares_images(Oid equal)
 {
@@ -47,7 +47,7 @@ prepare_records(GroupFoldState *fold)
 	}
 }
 
-/* A key that is neither passed by value nor of fixed length. */
+/* The size of a key of variable length. */
 static Size
 key_size(Datum value, int16 length)
 {
@@ -75,7 +75,7 @@ image_limit(const GroupFoldState *fold, TupleTableSlot *keys)
 	return size;
 }
 
-/* Fixed sizes as constants: a copy is then a move. */
+/* With constant sizes, each copy compiles to a move. */
 static inline char *
 write_by_value(char *bytes, Datum value, int16 length)
 {

@@ -1,11 +1,10 @@
 /*
  * records.h
- *		Rows and values on their way to a part of all groups: see parts.h.
+ *		Rows and values as records in a part: see parts.h.
  *
- * A record is its kind, a byte; the keys of its group as they are written
- * there, their image; and a row as group/row_codec.h writes it, or a value, or
- * neither: a row that a filter held back makes a group all the same.  Never
- * aligned, and in native byte order.
+ * A record is a kind byte, the keys of its group as written here (their image), and a row as group/row_codec.h
+ * writes it, or a value, or neither: a row that a FILTER rejects still makes a group. Records are not aligned
+ * and use native byte order.
  */
 #ifndef STEPADV_GROUP_FOLD_RECORDS_H
 #define STEPADV_GROUP_FOLD_RECORDS_H
@@ -16,7 +15,7 @@
 
 #define RECORD_HAS_ROW		0x01
 #define RECORD_HAS_VALUE	0x02
-#define RECORD_HAS_NULLS	0x04	/* keys: then the image begins with a bit for each */
+#define RECORD_HAS_NULLS	0x04	/* the image begins with a bit for each key */
 
 typedef struct Record
 {
@@ -26,19 +25,19 @@ typedef struct Record
 	const char *content;		/* the row or value */
 } Record;
 
-/* When the node starts. */
+/* Called when the node starts. */
 extern void prepare_records(GroupFoldState *fold);
 
 /*
- * Keys in a slot: how much they take at most; written, behind a kind, to
- * which their part is added.  What is out of line and not in a table is brought in first.
+ * The maximum size of the image of the keys in a slot, with the kind byte; write the image after the kind, and
+ * set the kind's flag for NULLs. Keys that are neither inline nor in a TOAST table are detoasted first.
  */
 extern Size image_limit(const GroupFoldState *fold, TupleTableSlot *keys);
 extern char *write_image(const GroupFoldState *fold, const TupleTableSlot *keys, char *kind);
 
 /*
- * The same of those in fold->keys, of which none is NULL, where fold->keys_are_images.  What is written
- * beyond the end does no harm where a row follows.
+ * The same for fold->keys if fold->keys_are_images and no key is NULL. It may write beyond the image, where a
+ * row follows.
  */
 static inline char *
 write_words_image(const GroupFoldState *fold, char *end)
@@ -59,16 +58,16 @@ write_words_image(const GroupFoldState *fold, char *end)
 	return end;
 }
 
-/* The keys in fold->keys as a record without content, which lives until the next one. */
+/* The keys in fold->keys as a record without content, valid until the next call. */
 extern void record_of_keys(GroupFoldState *fold, Record *record);
 
-/* The record at `bytes`, without its content. */
+/* Parse the record at bytes, up to its content. */
 extern void open_record(const GroupFoldState *fold, const char *bytes, Record *record);
 
-/* Its keys into fold->keys, in the current context. */
+/* Set fold->keys from its image, in the current memory context. */
 extern void show_image(GroupFoldState *fold, const Record *record);
 
-/* Values; the end of one. */
+/* Write a value; copy one; where one ends. */
 extern char *write_value(char *bytes, const struct varlena *value);
 extern struct varlena *copy_value(const Record *record);
 extern const char *skip_value(const Record *record);

@@ -1,11 +1,11 @@
 /*
  * run.c
- *		Rows of a table that go on where the row before was.
+ *		Reads successive rows of a rollout on one page.
  *
- * The steps of a rollout are mostly stored together.  Of a row that is on the same page as the one
- * before, has the same keys and is the next step, there is nothing to find out: it is read where
- * it is stored, and written behind its predecessor.  That its keys and its rollout are the same, one comparison
- * of bytes tells, as these columns mostly lie side by side.  Other rows take the general path.
+ * The steps of a rollout are mostly stored together. If a row is on the same page as the row before, has the
+ * same keys and is the next step, it is read where it is stored and encoded after its predecessor, without
+ * looking up anything. Keys and rollout are mostly adjacent columns, so one comparison of bytes shows that
+ * they are the same. Other rows take the general path.
  */
 #include "postgres.h"
 
@@ -17,10 +17,10 @@
 #include "plan/fold/current_group.h"
 #include "plan/fold/stored_rows.h"
 
-/* How far ahead a row is fetched into a processor's cache, as rows are long and little of them is read. */
+/* How many rows ahead to prefetch: rows are long, and little of each is read. */
 #define ROWS_AHEAD 4
 
-/* For the few bytes of keys, a call takes longer than they do. */
+/* For a few bytes, faster than a call of memcmp. */
 static inline bool
 is_same(const char *a, const char *b, uint32 length)
 {
@@ -35,7 +35,7 @@ is_same(const char *a, const char *b, uint32 length)
 	return true;
 }
 
-/* Has a row the layout, the keys and the rollout of the one before, which has this layout? */
+/* Does a row have the layout, the keys and the rollout of the row before, which has this layout? */
 static inline bool
 is_of_rollout(const FoldSource *source, const StoredLayout *layout, const HeapTupleHeader tuple, const char *before)
 {
@@ -50,8 +50,8 @@ is_of_rollout(const FoldSource *source, const StoredLayout *layout, const HeapTu
 }
 
 /*
- * What is read of a row besides its step are its keys: are they those of the row before, which may have another
- * layout, but of the same columns?
+ * Besides the step, only keys are read of a row. Are they equal to those of the row before, which may have
+ * another layout of the same columns?
  */
 static inline bool
 has_keys_of(const FoldSource *source, const StoredLayout *layout, const char *data,
@@ -75,7 +75,7 @@ has_keys_of(const FoldSource *source, const StoredLayout *layout, const char *da
 	return true;
 }
 
-/* From the next row of the page on, as long as all is as usual. */
+/* Add rows from the next row of the page on, until one needs the general path. */
 static uint32
 add_run(GroupFoldState *fold)
 {
@@ -101,13 +101,13 @@ add_run(GroupFoldState *fold)
 			__builtin_prefetch(ahead);
 			__builtin_prefetch(ahead + CACHE_LINE);
 		}
-		/* Of the first one it is not known what became of the row before. */
+		/* At the first row, step does not hold the row before yet. */
 		same_rollout = row > first && is_of_rollout(source, layout, tuple, input->stored_step);
 		if (!same_rollout)
 		{
 			if (!has_layout(source, layout, tuple))
 				layout = find_layout(input, source, tuple);
-			/* Of other columns, one that is required may be NULL. */
+			/* If other columns are NULL, a required one may be among them. */
 			if (layout == NULL || ((layout->present ^ source->layout->present) & ~NO_ROW) != 0 ||
 				!has_keys_of(source, layout, data, source->layout, input->stored_step))
 				break;

@@ -1,10 +1,10 @@
 /*
  * scattered.c
- *		Rows whose groups take turns, and groups for which there is no room.
+ *		Folds scattered rows, and groups for which there was no room, in parts.
  *
- * Rows and values are written into parts (parts.c).  Then one part after
- * the other is folded, in a hash table of its own.  If that finds no room for a group,
- * its records are divided into parts once more, which are folded when the groups that found room are given.
+ * Rows and values are written to parts (parts.c), which are folded one after the other, each in a hash table
+ * of its own. Records of groups for which a table has no room are divided into further parts, which are folded
+ * after the table's groups have been returned.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 #include "plan/fold/scattered.h"
 
 /* ----------
- * Into parts
+ * Writing to parts
  * ----------
  */
 
@@ -35,7 +35,7 @@ begin_parts(GroupFoldState *fold, ExchangeAccess *exchange)
 	fold->usage.n_parts = exchange ? 0 : fold->parts->n_taking;
 }
 
-/* A key is as good as its hash where it is known how keys compare; the first bits are to be of use. */
+/* If equal keys have equal images, hash the images. The high bits select the part, so they must be well mixed. */
 static inline uint32
 hash_of_images(const GroupFoldState *fold, const TupleTableSlot *keys)
 {
@@ -49,14 +49,14 @@ hash_of_images(const GroupFoldState *fold, const TupleTableSlot *keys)
 	return (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9) >> 32;
 }
 
-/* Of the current keys. */
+/* The hash of the current keys. */
 static uint32
 hash_of_keys(const GroupFoldState *fold)
 {
 	return fold->keys_are_images ? hash_of_images(fold, fold->keys) : TupleHashTableHash(fold->table, fold->keys);
 }
 
-/* As most rows.  False: it is not one of them, and nothing was done. */
+/* The most common case: a plain step. False: it is not one, and nothing was written. */
 static inline bool
 scatter_stored_step(GroupFoldState *fold)
 {
@@ -80,7 +80,7 @@ scatter_stored_step(GroupFoldState *fold)
 	return true;
 }
 
-/* A filter can leave a group without rows, as can a forgiven row. */
+/* A FILTER or lenient handling can leave a group without rows; it is written all the same. */
 void
 scatter_row(GroupFoldState *fold)
 {
@@ -144,18 +144,18 @@ scatter_group(GroupFoldState *fold, uint32 hash)
 }
 
 /* ----------
- * A part
+ * Folding a part
  * ----------
  */
 
-/* Is there room for one more group?  There is for one. */
+/* Is there no room for another group? An empty table always has room for one. */
 static inline bool
 table_is_full(const GroupFoldState *fold)
 {
 	return fold->table->hashtab->members > 0 && MemoryContextMemAllocated(fold->table_memory, false) > fold->limit;
 }
 
-/* The keys are shown then.  NULL: there is no room for it. */
+/* Find the group of a record, and show its keys. NULL: there is no room for it. */
 static pg_noinline TableGroup *
 find_part_group(GroupFoldState *fold, const Record *record)
 {
@@ -163,7 +163,7 @@ find_part_group(GroupFoldState *fold, const Record *record)
 
 	show_image(fold, record);
 	MemoryContextSwitchTo(old);
-	/* Where one was divided, the others are, too, even if a value was freed since: what follows of it must go there. */
+	/* After the first division no group is added, even if memory was freed: it may have records in the new parts. */
 	return look_group_up(fold, record, !fold->divides && !table_is_full(fold));
 }
 
@@ -183,7 +183,7 @@ add_value(GroupFoldState *fold, TableGroup *group, const Record *record)
 	MemoryContextSwitchTo(old);
 }
 
-/* Of a group without room, whose keys are shown. */
+/* Move a record, whose keys are shown, to the parts that divide this one. */
 static void
 divide_record(GroupFoldState *fold, const char *record, const char *end)
 {
@@ -240,7 +240,7 @@ fold_block(GroupFoldState *fold, const RecordBlock *block)
 	}
 }
 
-/* A table for about so many groups as the part has. */
+/* A table for about as many groups as the part has. */
 static void
 begin_part_table(GroupFoldState *fold)
 {
@@ -250,7 +250,7 @@ begin_part_table(GroupFoldState *fold)
 	fold->limit = Max(fold->limit / 4, fold->limit - Min(fold->limit, parts->used));
 }
 
-/* All that there is of a part, into the table. */
+/* Fold all blocks of a part into the table. */
 static void
 fold_blocks(GroupFoldState *fold)
 {
@@ -296,7 +296,7 @@ begin_next_part(GroupFoldState *fold)
 }
 
 /* ----------
- * Out of parts
+ * Returning groups
  * ----------
  */
 

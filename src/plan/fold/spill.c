@@ -9,31 +9,31 @@
 #include "compat.h"
 #include "plan/fold/spill.h"
 
-/* Keys as a tuple, then the value, each aligned. */
+/* A spilled group: its keys as a tuple, then its value, each aligned. */
 typedef struct SpilledGroup
 {
 	uint32		hash;
-	uint32		size;			/* of both */
+	uint32		size;			/* of keys and value */
 } SpilledGroup;
 
 struct GroupSpill
 {
 	MemoryContext memory;
 	File		file;
-	off_t		size;			/* of what is written */
+	off_t		size;			/* of what is in the file */
 	SpilledGroup *groups;
 	uint64		n_groups;
 	uint64		room;
 	char	   *buffer;
 	Size		buffer_size;
-	Size		in_buffer;		/* to be written, or read */
+	Size		in_buffer;		/* bytes to be written, or that were read */
 
-	/* what is read */
+	/* current position when reading */
 	const GroupMarks *marks;
 	bool		divided;
 	uint64		next;
 	off_t		next_offset;
-	off_t		buffer_offset;	/* where in the file the buffer is */
+	off_t		buffer_offset;	/* of the buffer in the file */
 };
 
 #define MIN_ROOM	1024
@@ -101,7 +101,7 @@ append(GroupSpill *spill, const void *bytes, Size size)
 		if (spill->in_buffer == spill->buffer_size)
 			write_buffer(spill);
 	}
-	/* The buffer is aligned, too: there is room. */
+	/* The buffer size is aligned, so the padding fits. */
 	memset(spill->buffer + spill->in_buffer, 0, padding);
 	spill->in_buffer += padding;
 	if (spill->in_buffer == spill->buffer_size)
@@ -137,7 +137,7 @@ begin_spilled(GroupSpill *spill, const GroupMarks *marks, bool divided)
 	spill->in_buffer = 0;
 }
 
-/* So much from an offset on, and what else the buffer has room for, unless few groups are read. */
+/* Read at least size bytes at an offset, or as much as fits into the buffer, unless few groups are read. */
 static void
 read_buffer(GroupSpill *spill, off_t offset, Size size)
 {

@@ -1,10 +1,10 @@
 /*
  * spill.h
- *		Finished values of groups for which there was no room, one behind the other in a file.
+ *		Finished values of groups that left the table for lack of memory, in one file.
  *
- * Where groups are stored together, hardly one of them is met again: what went out is then
- * returned unchanged, in the order in which it was written.  What each is, and how long, is kept in
- * memory, so that those that were met again can be picked out first.
+ * If groups are stored together, hardly any of them is met again, so most values are returned unchanged, in
+ * the order in which they were written. Hashes and sizes are kept in memory, so that groups that were met
+ * again can be read first.
  */
 #ifndef STEPADV_GROUP_FOLD_SPILL_H
 #define STEPADV_GROUP_FOLD_SPILL_H
@@ -15,15 +15,15 @@
 
 typedef struct GroupSpill GroupSpill;
 
-/* In the current memory context, which it then owns; so much of it for a buffer. */
+/* Create a spill in the current memory context, which it then owns, with a buffer of this size. */
 extern GroupSpill *create_spill(Size buffer_size);
 extern void close_spill(GroupSpill *spill);
 extern int64 spill_size(const GroupSpill *spill);
 
-/* A value; NULL is one, too. */
+/* Add a value, which may be NULL. */
 extern void spill_value(GroupSpill *spill, uint32 hash, MinimalTuple keys, const struct varlena *value);
 
-/* From the start: those that are divided, or those that are not; what is given lives until the next one. */
+/* Read from the start: only divided groups, or only others. Results are valid until the next call. */
 extern void begin_spilled(GroupSpill *spill, const GroupMarks *marks, bool divided);
 extern bool next_spilled(GroupSpill *spill, uint32 *hash, MinimalTuple *keys, struct varlena **value);
 

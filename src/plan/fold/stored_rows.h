@@ -1,6 +1,6 @@
 /*
  * stored_rows.h
- *		Rows as a heap stores them.
+ *		Access to rows as a heap stores them.
  */
 #ifndef STEPADV_STORED_ROWS_H
 #define STEPADV_STORED_ROWS_H
@@ -11,14 +11,14 @@
 
 #include "plan/fold/input.h"
 
-/* One of the rows that a scan, which looks at all of a page at once, found visible on the page that it is at. */
+/* A visible row of the current page of a scan in page-at-a-time mode. */
 static inline HeapTupleHeader
 visible_row(const HeapScanDesc scan, Page page, uint32 row)
 {
 	return (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, scan->rs_vistuples[row]));
 }
 
-/* Of which columns up to the last that is read a row has a value; NO_ROW where columns came later than it. */
+/* A bit for each column up to the last one read that is not NULL; NO_ROW if the row lacks columns added later. */
 static inline uint64
 present_columns(const HeapTupleHeader tuple, AttrNumber last)
 {
@@ -33,7 +33,7 @@ present_columns(const HeapTupleHeader tuple, AttrNumber last)
 	return present & ((UINT64CONST(1) << last) - 1);
 }
 
-/* Are columns where they are by a layout? */
+/* Does a row have this layout? */
 static inline bool
 has_layout(const FoldSource *source, const StoredLayout *layout, const HeapTupleHeader tuple)
 {

@@ -1,12 +1,11 @@
 /*
  * table.c
- *		The hash table of a GroupFold whose rows come in no order.
+ *		The hash table of a GroupFold with unsorted input.
  *
- * When it has grown to what work_mem and hash_mem_multiplier allow, the groups in it
- * go out as values (spill.h), and an empty table takes the rows that follow:
- * where groups are stored together hardly one is met a second time.  Those that are go into
- * parts of all groups, to be merged at the end.  Where groups take turns, and the
- * table is too large for a processor's cache, the rows themselves go into parts.
+ * When the table reaches the limit of work_mem and hash_mem_multiplier, its groups are spilled as values
+ * (spill.h), and an empty table takes the rows that follow: if groups are stored together, hardly any is met
+ * again. Those that are go into parts, to be merged at the end. If groups alternate and the table is larger
+ * than a processor's cache, the rows themselves are scattered: written to parts.
  */
 #include "postgres.h"
 
@@ -19,16 +18,16 @@
 #include "plan/fold/scattered.h"
 #include "plan/fold/table.h"
 
-/* A table that a processor's cache does not hold, and at most so many rows of a group in a row: rows are scattered. */
+/* Scatter rows if the table exceeds a processor's cache and runs of one group are at most this long on average. */
 #define CACHE_SIZE		((Size) 1024 * 1024)
 #define SCATTERED_RUN	4
 #define TURNS_LOOKED_AT	1024
-#define NEARLY_ALL		0.75	/* of the rows that are expected */
+#define NEARLY_ALL		0.75	/* of the expected rows */
 
-/* What a process may keep of the rows of all, of an equal share: a little more costs less than to hand it over. */
+/* The share of all rows that a process may keep: handing over a small surplus costs more than keeping it. */
 #define FAIR_SHARE		(1.0 + 1.0 / 64)
 
-/* What values are written with, as far as there is memory. */
+/* Buffer size for writing values, within the memory limit. */
 #define SPILL_BUFFER	((Size) 256 * 1024)
 
 TupleTableSlot *
@@ -38,7 +37,7 @@ next_of_table(GroupFoldState *fold)
 
 	if (entry == NULL)
 		return NULL;
-	/* Builders lie all over the memory, and there is enough to do until the next one's turn.  Values have none. */
+	/* Prefetch the next builder while this group is finished: builders are far apart in memory. Values have none. */
 	if (fold->ahead != NULL && group_of_entry(fold, fold->ahead)->builder != NULL)
 		group_builder_fetch_ahead(group_of_entry(fold, fold->ahead)->builder);
 	return give_table_group(fold, group_of_entry(fold, entry));
@@ -59,7 +58,7 @@ leave_group(GroupFoldState *fold)
 	fold->builder = NULL;
 }
 
-/* For as many groups as there may be, going by a table that is full. */
+/* Create the marks, sized by the expected groups or, if greater, by the number that filled the table. */
 static void
 begin_marking(GroupFoldState *fold)
 {
@@ -72,7 +71,7 @@ begin_marking(GroupFoldState *fold)
 	begin_marks(fold->marks, n_groups);
 }
 
-/* The current group, finished: if there is more of it elsewhere, then into its part. */
+/* Spill the current group: to its part if other rows of it may be there, or to the spill file. */
 static void
 spill_group(GroupFoldState *fold, TupleHashEntry entry)
 {
@@ -89,7 +88,7 @@ spill_group(GroupFoldState *fold, TupleHashEntry entry)
 	}
 }
 
-/* All groups of the table go out. */
+/* Spill all groups of the table. */
 static void
 spill_table(GroupFoldState *fold)
 {
@@ -115,7 +114,7 @@ spill_table(GroupFoldState *fold)
 	begin_table(fold, fold->scattered ? 1 : fold->expected_groups);
 }
 
-/* Rows are scattered: from now on every one goes into its part. */
+/* Start scattering: from now on every row goes into its part. */
 static void
 begin_scattering(GroupFoldState *fold)
 {
@@ -129,8 +128,8 @@ begin_scattering(GroupFoldState *fold)
 }
 
 /*
- * Does it go on like that?  Every now and then it is asked.  Close to the end, the whole table would
- * go out for the sake of a few rows: those of the rollouts themselves, from a table of their own.
+ * Are rows scattered, going by the rows since the last check? Not near the expected end: that would spill the
+ * whole table for a few rows, such as those of the rollouts themselves, which come from another table.
  */
 static bool
 rows_are_scattered(GroupFoldState *fold)
@@ -143,7 +142,7 @@ rows_are_scattered(GroupFoldState *fold)
 		(fold->n_rows < expected * NEARLY_ALL || fold->n_rows > expected / NEARLY_ALL);
 }
 
-/* Makes the group of the current row the current group.  False: the row belongs into its part instead. */
+/* Make the group of the current row the current group. False: the row goes into its part instead. */
 static pg_noinline bool
 find_group(GroupFoldState *fold)
 {
@@ -195,7 +194,7 @@ hash_rows(GroupFoldState *fold)
 }
 
 /* ----------
- * Several tables: of one process after the other, of several at a time
+ * Several tables: one after the other, or of several processes
  * ----------
  */
 
@@ -216,7 +215,7 @@ scatter_divided_of_spill(GroupFoldState *fold)
 	}
 }
 
-/* Out of the table into its part. */
+/* Move a group from the table to its part. */
 static void
 scatter_entry(GroupFoldState *fold, TupleHashEntry entry)
 {
@@ -227,9 +226,8 @@ scatter_entry(GroupFoldState *fold, TupleHashEntry entry)
 }
 
 /*
- * Who began earlier, or had less to do with the system, has folded more rows than others; what is done with
- * their groups afterwards would take it longer than these, too.  What is beyond a
- * fair share goes into parts, which are for those that have nothing else to do.
+ * A process that started earlier, or had more processor time, has folded more rows than others, and would also
+ * take longer to finish its groups. It moves what exceeds a fair share to parts, for idle processes to take.
  */
 static void
 scatter_surplus(GroupFoldState *fold, uint64 n_divided)
@@ -252,8 +250,8 @@ scatter_surplus(GroupFoldState *fold, uint64 n_divided)
 }
 
 /*
- * Groups of which there is more elsewhere go into their parts, unless it is to come here; the others that are left
- * in the table, and of what it spilled, are whole.
+ * Groups that other tables have too go into their parts, unless this process owns them. The groups that remain
+ * in the table and in the spill file are complete.
  */
 static void
 scatter_divided(GroupFoldState *fold)
@@ -323,7 +321,7 @@ fold_with_others(GroupFoldState *fold)
 }
 
 /* ----------
- * Out of what was spilled
+ * Returning spilled groups
  * ----------
  */
 

@@ -3,14 +3,14 @@
 
 #include "plan/fold/group_fold_state.h"
 
-/* Fold all rows from below, or this process's share of them: fold->phase is what follows. */
+/* Fold all rows from below, or this process's share, and set fold->phase. */
 extern void fold_unsorted(GroupFoldState *fold);
 extern void fold_with_others(GroupFoldState *fold);
 
-/* FROM_TABLE: as a row; NULL after the last. */
+/* FROM_TABLE: the next group as a row; NULL after the last. */
 extern TupleTableSlot *next_of_table(GroupFoldState *fold);
 
-/* FROM_SPILL: what went out of the table and was not met again, NULL after the last; false: nothing went out. */
+/* FROM_SPILL: spilled groups that were not met again, NULL after the last; false: nothing was spilled. */
 extern bool begin_giving_spill(GroupFoldState *fold);
 extern TupleTableSlot *next_of_spill(GroupFoldState *fold);
 extern void forget_spill(GroupFoldState *fold);

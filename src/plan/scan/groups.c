@@ -1,6 +1,6 @@
 /*
  * groups.c
- *		The functions of a StepScan, called for one group after the other.
+ *		Calls the functions of a StepScan for one group after the other.
  */
 #include "postgres.h"
 
@@ -11,10 +11,9 @@
 #include "plan/scan/step_scan_state.h"
 
 /*
- * Arguments into the call.  A group that is toasted, or still growing, is
- * brought into one piece once, though several functions ask about it; one that
- * the call before has too is not computed again.  Columns may lie in the group
- * itself: those that must outlive their row belong to the copy that is kept.
+ * Evaluate the arguments of a call. A toasted or still growing group is detoasted once for all functions. A
+ * group that is also the argument of the call before is not computed again. Result columns may point into the
+ * group; if the results are kept, they point into the kept copy.
  */
 static bool
 evaluate_arguments(SetExprState *call, const SetExprState *same_group, ExprContext *econtext, struct varlena *kept, Datum *last_group, Datum *last_flat)
@@ -93,8 +92,8 @@ evaluate_functions(StepScanState *scan)
 }
 
 /*
- * The next row from below for which the functions give rows, NULL after the last.
- * Arguments are computed from the scan's slot.
+ * The next outer row for which the functions return rows; NULL after the last. Arguments are computed from the
+ * scan's slot.
  */
 static TupleTableSlot *
 next_outer_row(StepScanState *scan)

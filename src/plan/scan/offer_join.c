@@ -1,14 +1,14 @@
 /*
  * offer_join.c
- *		Where the planner is offered a StepScan that reads its groups itself.
+ *		Offers the planner a StepScan that reads its groups itself.
  *
- * For a join of rows with the functions of a group in each of them,
+ * For a join of groups with the functions that take them,
  *
  *		FROM (SELECT task, rollout_agg(…) AS rollouts FROM steps GROUP BY task) g, rtmc(g.rollouts) a
  *
- * it has the choice between a Nested Loop over a StepScan and a StepScan with the rows
- * as its outer plan, which spares each step the way through the join.  Outer joins,
- * and rows that take a parameter from yet another table, are left to the Nested Loop.
+ * the planner can choose between a Nested Loop over a StepScan and a StepScan with the groups as its outer
+ * plan, which does not pass each step through the join.  Outer joins, and groups that take a parameter from
+ * a third table, are left to the Nested Loop.
  */
 #include "postgres.h"
 
@@ -37,18 +37,18 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_step_join,
 };
 
-/* The parts of such a path. */
+/* What makes up such a path. */
 typedef struct StepJoin
 {
 	RelOptInfo *rel;
 	RelOptInfo *outer;
 	RelOptInfo *functions;
-	List	   *clauses;		/* the join's and those of the functions' rows */
+	List	   *clauses;		/* of the join and of the functions' rows */
 	QualCost	clauses_cost;
 	QualCost	calls_cost;
 } StepJoin;
 
-/* An expression computed below a join is a column of its input, or this node does not support it. */
+/* Expressions that are computed below the join must be columns of its input; otherwise this node is not offered. */
 static bool
 outer_rows_have(const StepJoin *join, List *exprs)
 {
@@ -98,7 +98,7 @@ can_join(PlannerInfo *root, StepJoin *join, JoinType jointype, List *restrictlis
 	return outer_rows_have(join, list_make3(join->rel->reltarget->exprs, join->clauses, calls));
 }
 
-/* For a part of a subquery's rows that is counted as all of them, the subquery has a better estimate. */
+/* A partial path of a subquery may be counted as all its rows; the subquery's own path has a better estimate. */
 static double
 count_outer_rows(const Path *outer)
 {
@@ -109,7 +109,7 @@ count_outer_rows(const Path *outer)
 	return clamp_row_est(((const SubqueryScanPath *) outer)->subpath->rows * rel->rows / rel->tuples);
 }
 
-/* As cost_step_scan has it for each outer row; a row of the join costs no more than one of the functions. */
+/* Costs as in cost_step_scan, once per outer row. A row of the join costs no more than a row of a function. */
 static void
 cost_step_join(const StepJoin *join, const Path *outer, Path *path)
 {
@@ -126,8 +126,8 @@ cost_step_join(const StepJoin *join, const Path *outer, Path *path)
 }
 
 /*
- * A plan below another than a join returns only the columns that are needed: of a subquery
- * that would be a node that does nothing but leave columns out.
+ * Below a plan node other than a join, a plan returns only the columns that are needed. For a subquery that
+ * would add a node that only drops columns, so request all its columns.
  */
 static Path *
 whole_subquery(PlannerInfo *root, Path *path)
@@ -172,7 +172,7 @@ offer_step_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInf
 
 	if (previous_hook)
 		previous_hook(root, rel, outer, inner, jointype, extra);
-	/* Since 19 the join may be one of aggregates that were computed below it. */
+	/* From version 19 on, the join may be one of aggregates computed below it. */
 	if (contain_agg_clause((Node *) rel->reltarget->exprs) || !can_join(root, &join, jointype, extra->restrictlist))
 		return;
 	foreach(lc, outer->pathlist)

@@ -1,17 +1,16 @@
 /*
  * offer_scan.c
- *		Where the planner is offered a StepScan for a function in FROM: the planner's
- *		half of step_scan.c.
+ *		Offers the planner a StepScan for functions in FROM: the planner half of step_scan.c.
  *
- * Wherever it meets
+ * For
  *
  *		FROM rtmc(g.rollouts) a
  *		FROM ROWS FROM (rtmc(g.rollouts), grpo(g.rollouts)) a
  *
- * it has the choice between the FunctionScan and a custom scan that leaves the functions'
- * columns where they are.  A function takes part by being declared with SUPPORT
- * row_support, which also has the planner load this library before it looks for
- * paths.  WITH ORDINALITY and references to whole rows are left to FunctionScan.
+ * the planner can choose between a FunctionScan and a custom scan that leaves the functions' columns where
+ * they are.  A function takes part if it is declared with SUPPORT row_support, which also makes the planner
+ * load this library before it looks for paths.  WITH ORDINALITY and references to whole rows are left to
+ * FunctionScan.
  */
 #include "postgres.h"
 
@@ -37,10 +36,7 @@ PG_FUNCTION_INFO_V1(stepadv_row_support);
 static bool enable_step_scan = true;
 static set_rel_pathlist_hook_type previous_hook = NULL;
 
-/*
- * Planner support function of those that return_rows.  It has no answer:
- * to be its user is the message.
- */
+/* Planner support function of the functions that use return_rows. It answers no request: it marks the functions. */
 Datum
 stepadv_row_support(PG_FUNCTION_ARGS)
 {
@@ -79,8 +75,8 @@ returns_columns(const RangeTblFunction *function)
 }
 
 /*
- * The rows as a whole would need a row type; FunctionScan has one.  They can be
- * wanted above the scan, by its own conditions, or by those of a join.
+ * A reference to a whole row needs a row type, which only FunctionScan has. Such a reference can be above the
+ * scan, in its own conditions, or in those of a join.
  */
 static bool
 needs_whole_row(RelOptInfo *rel, Index rti)
@@ -132,7 +128,7 @@ can_scan_steps(PlannerInfo *root, RelOptInfo *rel)
 	return !needs_whole_row(rel, rel->relid);
 }
 
-/* As cost_functionscan has it, but that a row costs half. */
+/* Costs as in cost_functionscan, but half as much per row. */
 static void
 cost_step_scan(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte, Path *path)
 {
@@ -169,7 +165,7 @@ offer_step_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rt
 	add_path(rel, &path->path);
 }
 
-/* Which function a column is of, and which of its columns it is. */
+/* The function that a column belongs to, and its number there. */
 static List *
 origin_in_functions(const RangeTblEntry *rte, const Var *var)
 {
@@ -197,11 +193,9 @@ origin_in_outer_row(const Plan *outer, Node *expr)
 }
 
 /*
- * The calls travel as custom_exprs, where the planner puts parameters, or columns of the
- * outer row, in place of what they refer to.  There is no relation that the executor could
- * open; custom_scan_tlist describes the rows, and has only the columns that are
- * asked for, in the order of the target list, so that most often nothing is left
- * to project.
+ * The calls are in custom_exprs, where the planner replaces references by parameters or by columns of the
+ * outer row. There is no relation for the executor to open, so custom_scan_tlist describes the rows. It has
+ * only the columns that are used, in the order of the target list, so that usually no projection is needed.
  */
 CustomScan *
 make_step_scan(PlannerInfo *root, Index functions, const CustomPath *path, List *tlist, List *clauses, Plan *outer)
@@ -209,7 +203,7 @@ make_step_scan(PlannerInfo *root, Index functions, const CustomPath *path, List 
 	CustomScan *scan = makeNode(CustomScan);
 	const RangeTblEntry *rte = planner_rt_fetch(functions, root);
 	List	   *calls = calls_of(rte);
-	/* The target list may be empty here and be given later, out of what reltarget has. */
+	/* The target list may be empty now and be set later, from the columns of reltarget. */
 	List	   *exprs = list_make4(tlist, path->path.parent->reltarget->exprs, clauses, outer ? calls : NIL);
 	List	   *asked = NIL;
 	List	   *origins = NIL;
@@ -229,7 +223,7 @@ make_step_scan(PlannerInfo *root, Index functions, const CustomPath *path, List 
 	scan->scan.scanrelid = 0;
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.plan.qual = clauses;
-	/* As the outer plan, not in custom_plans: the executor then hands changed parameters on. */
+	/* The outer plan, not in custom_plans, so that the executor passes changed parameters to it. */
 	outerPlan(scan) = outer;
 	scan->flags = path->flags;
 	scan->methods = &step_scan_methods;

@@ -1,6 +1,6 @@
 /*
  * plan.h
- *		What the planner's files of a StepScan share, and the contents of its plan.
+ *		Declarations that the planner files of StepScan share, and the layout of custom_private.
  */
 #ifndef STEPADV_STEP_SCAN_PLAN_H
 #define STEPADV_STEP_SCAN_PLAN_H
@@ -9,10 +9,9 @@
 #include "nodes/pathnodes.h"
 
 /*
- * About the columns of custom_scan_tlist, the plan has in custom_private:
- * of each function how many result columns it has; of each column of the scan two
- * numbers, of the function and of its column, or OF_OUTER_ROW and the number of the
- * column in that, all from 0.
+ * Members of the plan's custom_private. STEP_COLUMN_COUNTS: the number of result columns of each function.
+ * STEP_ORIGINS: two numbers for each column of custom_scan_tlist, the function and its column, or OF_OUTER_ROW
+ * and the column of the outer row. All numbers start at 0.
  */
 enum
 {
@@ -25,11 +24,11 @@ extern const CustomScanMethods step_scan_methods;
 
 /* offer_scan.c */
 
-/* Are the rows of a relation those of functions that a StepScan can call, and enough? */
+/* Can a StepScan produce the rows of this relation? All its functions must support it. */
 extern bool can_scan_steps(PlannerInfo *root, RelOptInfo *rel);
 extern List *calls_of(const RangeTblEntry *rte);
 
-/* The plan of functions that are a relation of the query; outer: whose rows have what they are called with, or NULL. */
+/* The plan for the functions of a relation. outer: the plan whose rows supply their arguments, or NULL. */
 extern CustomScan *make_step_scan(PlannerInfo *root, Index functions, const CustomPath *path,
 								  List *tlist, List *clauses, Plan *outer);
 

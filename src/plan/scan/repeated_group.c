@@ -1,9 +1,9 @@
 /*
  * repeated_group.c
- *		A group that comes again, scan after scan, is not computed again by a StepScan.
+ *		Lets a StepScan reuse its results if the next scan has the same group.
  *
- * That is what a nested loop over steps does, and the planner makes one where it
- * takes the steps for a single row: a batch that came after the table's statistics.
+ * A nested loop over steps passes the same group repeatedly.  The planner chooses one if it expects a single
+ * step, as for a batch that was inserted after the last ANALYZE.
  */
 #include "postgres.h"
 
@@ -16,10 +16,10 @@
 #include "hash.h"
 #include "plan/scan/step_scan_state.h"
 
-/* Of a group: its sizes and its first identities. */
+/* The first bytes of a group: its sizes and its first identities. */
 #define FINGERPRINT_BYTES 256
 
-/* All calls take one group as a row has it; all other arguments are fixed. */
+/* All calls have the same group, a column or parameter; all other arguments are constants. */
 bool
 depends_on_group_alone(const List *calls)
 {
@@ -45,10 +45,9 @@ depends_on_group_alone(const List *calls)
 }
 
 /*
- * Is this the group whose columns are still there?  Bytes that are equal are of
- * equal groups, also those that point to TOAST; what is still growing has none.
- * Keeping a group costs a copy of it, so that none is kept before a beginning has
- * come twice.
+ * Is this the group of the last evaluation? Equal bytes mean equal groups, also for TOAST pointers. A group
+ * that is still growing has no bytes to compare. Keeping a group costs a copy, so none is kept before two
+ * groups in succession had the same fingerprint.
  */
 bool
 group_came_again(StepScanState *scan, ExprContext *econtext)

@@ -1,24 +1,20 @@
 /*
  * step_scan.c
- *		A plan node that reads the rows of set-returning functions of a group
- *		straight from their columns.
+ *		A plan node that reads the rows of set-returning functions of a group directly from columns.
  *
- * PostgreSQL's FunctionScan lets a function fill a tuplestore and then takes
- * every row out of it again.  For functions that have their result as columns
- * already (all that end with return_rows) that is most of what they cost.  This node
- * calls the functions in the same way but leaves the columns where they are, and makes
- * of each row only the values that the query needs.
+ * PostgreSQL's FunctionScan lets a function fill a tuplestore and then reads every row back from it.  For
+ * functions that already have their result as columns (all that end with return_rows), this is most of their
+ * cost.  This node calls the functions in the same way but leaves the columns where they are, and produces
+ * only the values that the query needs.
  *
- * Semantics are those of FunctionScan: arguments are evaluated once a scan (again
- * only when they depend on what has changed), a strict function of NULL gives no
- * rows, shorter functions of a ROWS FROM are filled up with NULLs.
+ * Semantics are those of FunctionScan: arguments are evaluated once per scan (again only if a parameter
+ * changed), a strict function with a NULL argument returns no rows, and shorter functions in ROWS FROM are
+ * padded with NULLs.
  *
- * Where the groups are those of rows below it, the node reads these rows itself, and
- * gives each of them beside every row of the functions: a Nested Loop in one node, in
- * which a row costs but the values that differ from those of the row before.
+ * If the groups come from rows of an outer plan, the node reads these rows itself and returns each with every
+ * row of the functions: a Nested Loop in one node, which sets only the values that differ from the row before.
  *
- * When the planner has the choice: offer_scan.c, offer_join.c.  How the functions are
- * called: groups.c.
+ * offer_scan.c and offer_join.c offer the node to the planner; groups.c calls the functions.
  */
 #include "postgres.h"
 
@@ -46,7 +42,7 @@ static TupleTableSlot *execute_number_scan(PlanState *node);
  * ----------
  */
 
-/* Two calls of one group, which may be computed: by_turn(g.rollouts). */
+/* Do two calls have the same group? It may be an expression: by_turn(g.rollouts). */
 static bool
 calls_same_group(const FuncExpr *call, const FuncExpr *before)
 {
@@ -75,7 +71,7 @@ begin_functions(StepScanState *scan, const CustomScan *plan)
 	scan->kept.decides = depends_on_group_alone(plan->custom_exprs);
 }
 
-/* Is a target list of columns alone, so that there is nothing to compute? */
+/* Does a target list have only columns, so that nothing is computed? */
 static bool
 is_of_columns(const List *tlist)
 {
@@ -94,7 +90,7 @@ add_outer_column(StepScanState *scan, OuterColumns *columns, int from, int place
 	scan->last_outer = Max(scan->last_outer, from + 1);
 }
 
-/* A column of the scan, by its number, is to be at this place of the output. */
+/* Put a column of the scan at this place of the output. */
 static void
 show_column(StepScanState *scan, const List *origins, int column, int place)
 {
@@ -110,7 +106,7 @@ show_column(StepScanState *scan, const List *origins, int column, int place)
 	}
 }
 
-/* Is but one number of each row another than that of the row before? */
+/* Does only one number differ from row to row? */
 static bool
 gives_one_number(const StepScanState *scan)
 {
@@ -119,8 +115,8 @@ gives_one_number(const StepScanState *scan)
 }
 
 /*
- * The output is the target list, if there is nothing to filter and to compute, or else
- * all columns of the scan, which the executor then uses.
+ * The output is the target list if nothing is filtered or computed, and otherwise all columns of the scan, on
+ * which the executor then works.
  */
 static void
 begin_columns(StepScanState *scan, const CustomScan *plan)
@@ -147,12 +143,12 @@ begin_columns(StepScanState *scan, const CustomScan *plan)
 }
 
 /*
- * What a group of some thousand steps takes, with its history.  It is kept from one group to the next: of columns that were
- * freed and had again the server would spend half its time on page faults.
+ * Enough for a group of some thousand steps with its history. The memory is kept from group to group: freeing
+ * and allocating it again would spend half the time on page faults.
  */
 #define USUAL_SIZE ((Size) 4 * 1024 * 1024)
 
-/* So are they from one query to the next: of the last scan that ended well, for the next one that begins. */
+/* The memory of the last scan that ended without error, kept for the next one, possibly of another query. */
 static MemoryContext spare_memory = NULL;
 
 static MemoryContext
@@ -195,7 +191,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
  * ----------
  */
 
-/* What does not differ from row to row. */
+/* Values that stay the same from row to row. */
 static void
 begin_output(StepScanState *scan)
 {
@@ -205,9 +201,8 @@ begin_output(StepScanState *scan)
 }
 
 /*
- * Values are written over those of the row before: the slot has nothing to free, as all
- * are passed by value, or columns of the outer row that stay where they are until
- * the functions are called again.
+ * Overwrites the values of the row before. The slot has nothing to free: values are passed by value, or are
+ * columns of the outer row, which stay in place until the functions are called again.
  */
 static TupleTableSlot *
 next_row(StepScanState *scan)
@@ -231,7 +226,7 @@ next_row(StepScanState *scan)
 	return slot;
 }
 
-/* The commonest: where nothing is left to filter or to compute, the executor calls this. */
+/* The most common case: the executor calls this if nothing is filtered or computed. */
 static TupleTableSlot *
 execute_bare_scan(PlanState *node)
 {
@@ -239,7 +234,7 @@ execute_bare_scan(PlanState *node)
 	return next_row((StepScanState *) node);
 }
 
-/* Of them the commonest: one column that differs, of numbers none of which is NULL but for NaN. */
+/* Within that, the most common case: only one column differs, of numbers in which NaN stands for NULL. */
 static TupleTableSlot *
 execute_number_scan(PlanState *node)
 {
@@ -258,10 +253,9 @@ execute_number_scan(PlanState *node)
 }
 
 /*
- * Not by ExecScan: in the recheck of a row that another session has changed,
- * older minor releases take a scan that is of no table for a join whose row is
- * known already, also below a subquery.  (A row that is rechecked itself needs
- * the whole row: see needs_whole_row.)
+ * Does not use ExecScan: when EvalPlanQual rechecks a row that another session changed, older minor releases
+ * take a scan without a table for a join whose row is already known, also below a subquery. (If a row of the
+ * scan itself is rechecked, the whole row is needed: see needs_whole_row.)
  */
 static TupleTableSlot *
 execute_step_scan(CustomScanState *node)
@@ -305,7 +299,7 @@ rescan_step_scan(CustomScanState *node)
 	ExecClearTuple(scan->output);
 	if (below == NULL && node->ss.ps.chgParam == NULL)
 	{
-		/* What the functions gave, if they have been asked, is given once more. */
+		/* Return the same rows again if the functions have been called. */
 		if (scan->finished)
 			scan->row = 0;
 		return;

@@ -3,10 +3,10 @@
 
 #include "nodes/extensible.h"
 
-/* For _PG_init: makes the planner know the node. */
+/* Called by _PG_init: registers the node and its planner hook. */
 extern void install_step_scan(void);
 
-/* The same above a join with the rows that hold the groups. */
+/* The same for joins of groups with the functions that take them. */
 extern void install_step_scan_join(void);
 
 /* step_scan.c */

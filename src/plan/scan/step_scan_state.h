@@ -1,6 +1,6 @@
 /*
  * step_scan_state.h
- *		The state of a StepScan, which its files share.
+ *		The executor state of a StepScan, shared by its files.
  */
 #ifndef STEPADV_STEP_SCAN_STATE_H
 #define STEPADV_STEP_SCAN_STATE_H
@@ -10,17 +10,17 @@
 
 #include "column_sink.h"
 
-/* A column of the rows that are given, out of a function. */
+/* An output column that comes from a function. */
 typedef struct StepColumn
 {
-	int			function;		/* which function, */
-	int			column;			/* which of its columns, */
-	int			place;			/* and which of the output's */
+	int			function;		/* index of the function */
+	int			column;			/* index among the function's columns */
+	int			place;			/* index among the output columns */
 	ResultColumn result;
 	uint64		n_rows;
 } StepColumn;
 
-/* A column that is the outer row's. */
+/* An output column that comes from the outer row. */
 typedef struct OuterColumn
 {
 	int			from;			/* both from 0 */
@@ -33,14 +33,14 @@ typedef struct OuterColumns
 	OuterColumn *column;
 } OuterColumns;
 
-/* A group that comes again, scan after scan: repeated_group.c. */
+/* A group that is passed again, scan after scan: repeated_group.c. */
 typedef struct KeptGroup
 {
-	bool		decides;		/* what the functions give depends on the group alone */
-	bool		groups_repeat;	/* one came twice: from now on each is kept */
-	uint64		fingerprint;	/* of the group that was evaluated, */
-	struct varlena *group;		/* and itself, in memory, or NULL */
-	uint64		n_repeated;		/* scans that were spared */
+	bool		decides;		/* the functions' results depend on the group alone */
+	bool		groups_repeat;	/* a group was seen twice: from now on each one is kept */
+	uint64		fingerprint;	/* of the group that was evaluated last */
+	struct varlena *group;		/* a copy of that group, or NULL */
+	uint64		n_repeated;		/* evaluations that were saved */
 } KeptGroup;
 
 typedef struct StepScanState
@@ -48,23 +48,23 @@ typedef struct StepScanState
 	CustomScanState css;
 	int			n_functions;
 	SetExprState **calls;
-	bool	   *same_group;		/* by call: its group is that of the call before */
+	bool	   *same_group;		/* by call: it has the same group as the call before */
 	ColumnSink *results;
-	TupleTableSlot *output;		/* the scan's slot, or that of the target list if it is of columns alone: */
-	int			n_columns;		/* from functions */
+	TupleTableSlot *output;		/* the scan's slot, or the result slot if the target list has only columns */
+	int			n_columns;		/* columns from functions */
 	StepColumn *columns;
-	OuterColumns shown;			/* from the outer row */
-	OuterColumns scanned;		/* these, where the output is not the scan's slot: what expressions refer to */
-	AttrNumber	last_outer;		/* the greatest that is read */
-	TupleTableSlot *outer;		/* the outer row; NULL: there is none */
-	MemoryContext memory;		/* of one evaluation: arguments and columns */
-	bool		finished;		/* there are no further rows than the functions have given */
+	OuterColumns shown;			/* columns from the outer row */
+	OuterColumns scanned;		/* these, in the scan's slot if that is not the output: used by expressions */
+	AttrNumber	last_outer;		/* the last column of the outer row that is read */
+	TupleTableSlot *outer;		/* NULL: no outer plan */
+	MemoryContext memory;		/* arguments and columns of one evaluation */
+	bool		finished;		/* no rows follow those of the current evaluation */
 	KeptGroup	kept;
 	uint64		n_rows;
 	uint64		row;
 } StepScanState;
 
-/* Values of the outer row, as they are, into a slot. */
+/* Copy values of the outer row to a slot. */
 static inline void
 show_outer_columns(const TupleTableSlot *outer, const OuterColumns *columns, TupleTableSlot *slot)
 {
@@ -76,8 +76,8 @@ show_outer_columns(const TupleTableSlot *outer, const OuterColumns *columns, Tup
 }
 
 /*
- * groups.c: the columns of the next group of which there are rows; false after the
- * last.  Apart from what runs for every row, which must not save registers for it.
+ * groups.c: evaluate the next group that has rows; false after the last. In a file of its own so that the
+ * compiler saves no registers for it in the code that runs for every row.
  */
 extern bool evaluate_next_group(StepScanState *scan);
 
