@@ -1,8 +1,8 @@
-# awk [-v except='rooms'] -f check_order.awk PARTS: a part may name what an earlier part or it itself has created, in the
-# bodies of functions and in generated SQL as well.  A line for each name that a later part creates:
-# with none there is no circle either.
+# awk [-v except='rooms'] -f check_order.awk PARTS: a part may name only objects that it or an earlier part creates,
+# also in bodies of functions and in generated SQL.  Prints a line for each name that a later part creates;
+# without any, there are no circular references either.
 #
-# What is created under one name in several parts counts where it is first.
+# A name that several parts create belongs to the first.
 
 function room(file)
 {

@@ -1,10 +1,10 @@
--- stepadv: made by make from the parts that sql/order names; do not edit the joined file.
+-- stepadv: joined by make from the parts listed in sql/order; do not edit the joined file.
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION stepadv" to load this file. \quit
 
--- Users who administer a table call functions of this schema with their rights:
--- no other user may have put something there, nor may they later.  So the schema is a
--- superuser's, also where the extension is not.
+-- Users run functions of this schema with their own privileges, so no other user may
+-- have created objects in it, or may do so later.  Therefore a superuser owns the
+-- schema, even if not the extension.
 DO $$
 DECLARE
 	path CONSTANT text := pg_catalog.current_setting('search_path');
@@ -36,11 +36,11 @@ BEGIN
 END
 $$;
 
--- Everything here computes on what it is given: let every role use it.
+-- The functions compute only on their arguments, so every role may use them.
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 
--- No name is looked up in the schema that does not say so, here and in all parts
--- that follow: what a user has put there is not taken for one of ours.
+-- In this part and all that follow, names resolve to pg_catalog unless qualified, so
+-- that objects that users created elsewhere cannot be called by mistake.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
 -- The internals of the views, the aggregates and the functions.

@@ -1,10 +1,10 @@
-# The functions and aggregates of the parts, and all comments, as statements that
-# replace what is there: what an update runs after what is written by hand.
+# Prints the functions, aggregates and comments of the parts as CREATE OR REPLACE and
+# COMMENT statements.  An update script runs them after its handwritten part.
 #
 # A statement begins at the start of a line and ends with a semicolon at the end
 # of one, outside of quotes, dollar quotes, comments and BEGIN ATOMIC … END.
 
-# Where we are after this line: quote is what closes what is open, or ''.
+# Scans a line; quote: the closing quote of an open string, or ''.
 function scan(line,    c, rest)
 {
 	while (line != "")

@@ -1,18 +1,18 @@
 #!/bin/sh
-# make release; make begin VERSION=…: how a release is made, docs/internals/releases.md.
+# make release; make begin VERSION=…: see docs/internals/releases.md.
 #
-#   release         makes a release of the version under development: freezes its
-#                   install script in releases/, dates it, commits and tags
-#   begin VERSION   commits VERSION as the one under development, VERSION-dev
-#   same FILE       fails if FILE (absolute: it may be in a folder of builds), just
-#                   joined, is of a version that was frozen with other contents
+#   release         releases the version under development: freezes its install
+#                   script in releases/, sets the date, commits and tags
+#   begin VERSION   commits VERSION-dev as the version under development
+#   same FILE       fails if the joined script FILE (an absolute path, since it may be
+#                   in a build directory) differs from the frozen script of its version
 set -eu
 LC_ALL=C
 export LC_ALL
 
 cd "$(dirname "$0")/.."
 releases=sql/releases
-# A version as Debian and RPM write it: ~dev sorts before the release, -dev does not.
+# Debian and RPM sort ~dev before the release, but not -dev.
 tilde() { echo "$1" | tr - '~'; }
 
 fail()
@@ -33,7 +33,7 @@ edit()
 	rm "$file.old"
 }
 
-# In every file that names it.
+# Sets the version in every file that has it.
 set_version()
 {
 	edit stepadv.control "s/^default_version = .*/default_version = '$1'/"
@@ -62,7 +62,7 @@ release()
 		fail "no update leads from $last to $dev: $releases/stepadv--$last--$dev.sql is missing"
 	mkdir -p $releases
 	cat $(parts) >"$releases/stepadv--$next.sql"
-	# What make joins until now is frozen, too.
+	# Freeze the update script from the last release, too.
 	if [ -n "$last" ]; then
 		{ sed "s/$dev/$next/g" "$releases/stepadv--$last--$dev.sql" && awk -f sql/functions.awk $(parts); } >"$releases/stepadv--$last--$next.sql"
 		rm "$releases/stepadv--$last--$dev.sql"

@@ -1,5 +1,5 @@
--- Whether what methods say of rollouts left out comes true: src/analysis/left_out.c, src/estimators/leave_one_out.c,
--- credit_sums.c, credit_check.c.
+-- Whether methods predict the outcomes of rollouts that were left out: src/analysis/left_out.c, credit_sums.c,
+-- credit_check.c, src/estimators/leave_one_out.c.
 
 CREATE FUNCTION stepadv.without_rollout(rollouts stepadv.rollout_group, rollout_id bigint) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
@@ -12,19 +12,19 @@ RETURNS TABLE (rollout_id bigint)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300 ROWS 8 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_left_out';
 COMMENT ON FUNCTION stepadv_internal.left_out(stepadv.rollout_group, integer, integer) IS
-'the rollouts of a group that credit_sums leaves out one by one: those that are judged and have steps, no rows '
-'where there are fewer than two; of more than max_rollouts so many, by a hash of rollout_id and seed, the same '
-'on every machine';
+'the rollouts of a group that credit_sums leaves out one by one: those that are judged and have steps, at most '
+'max_rollouts, chosen by a hash of rollout_id and seed, the same on every machine; no rows if there are fewer than '
+'two';
 
 CREATE FUNCTION stepadv_internal.shuffle_outcomes(rollouts stepadv.rollout_group, shuffle integer, seed integer)
 RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_shuffle_outcomes';
 COMMENT ON FUNCTION stepadv_internal.shuffle_outcomes(stepadv.rollout_group, integer, integer) IS
-'part of credit_check: the group with outcomes dealt out anew among the rollouts of a policy, each with the last '
-'step; of several policies less the mean of each; 0: every rollout has its own';
+'part of credit_check: the group with outcomes shuffled among the rollouts of each policy, as rewards of their last '
+'steps; with several policies, minus the mean of each; shuffle 0: each rollout keeps its own';
 
--- Of one group: estimates of methods for a candidate, shuffled, without the rollout left_out.
+-- The arguments are estimates of methods for a candidate of a group, shuffled, without the rollout left_out.
 CREATE FUNCTION stepadv_internal.credit_trans(internal, stepadv.rollout_group[], integer, integer, integer, integer,
 	bigint, float8[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -43,12 +43,12 @@ CREATE AGGREGATE stepadv_internal.credit_agg(candidates stepadv.rollout_group[],
 );
 COMMENT ON AGGREGATE stepadv_internal.credit_agg(stepadv.rollout_group[], integer, integer, integer, integer, bigint,
 	float8[]) IS
-'part of credit_sums: a group by its candidates, and the advantages of methods for one of them, with outcomes '
-'shuffled, without a rollout: an array with a row per step of the others and a column per method; a row per candidate '
-'and method; NULL over no rows';
+'part of credit_sums: sums per candidate and method. Arguments: a group by its candidates, and the advantages of '
+'methods for one of them, with outcomes shuffled and a rollout left out, as an array with a row per step of the others '
+'and a column per method; NULL over no rows';
 
--- The methods that a user may check: those that they may have views of, by name or, of
--- others' methods, by schema.name.
+-- A user may check the methods of which they may have views, by name, and methods of other
+-- users by schema.name.
 CREATE FUNCTION stepadv_internal.checked_method(name text) RETURNS stepadv_internal.known_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -139,7 +139,7 @@ COMMENT ON FUNCTION stepadv.credit_check(float8[]) IS
 'minus that by chance; error, over groups; p_value, that the best of them scores so by chance; n_groups_needed, for '
 'two errors; is_best, within one paired error of the best';
 
--- The plain sentence: of all candidates, then of this one.
+-- The finding as a sentence: about all candidates, then about this one.
 CREATE FUNCTION stepadv_internal.credit_finding(groups bigint, best_p float8, n_groups_needed bigint, is_best boolean,
 	name text, hidden_p float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -1,5 +1,4 @@
--- Where it is decided: src/analysis/decisions.c, failures.c,
--- action_values.c
+-- Decisions and failures: src/analysis/decisions.c, failures.c, action_values.c
 -- prior and baseline may be NULL (their default), so two of these are not STRICT: a NULL group gives no rows.
 
 CREATE FUNCTION stepadv.decision_points(rollouts stepadv.rollout_group, method text DEFAULT 'batch_td',

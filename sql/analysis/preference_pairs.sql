@@ -1,4 +1,4 @@
--- Pairs for training by preference: src/analysis/preference_pairs.c
+-- Pairs of actions for preference training: src/analysis/preference_pairs.c
 
 CREATE FUNCTION stepadv_internal.preference_pairs(rollouts stepadv.rollout_group, method text, gamma float8,
 	prior float8, baseline float8,
@@ -12,7 +12,7 @@ COMMENT ON FUNCTION stepadv_internal.preference_pairs(stepadv.rollout_group, tex
 	float8, float8, integer, float8) IS
 'part of preference_pairs: all but the reason';
 
--- Names looked up now, not by a search_path of its own: so it becomes part of the query.
+-- Names are bound at creation rather than by SET search_path, so that the function can be inlined.
 CREATE FUNCTION stepadv.preference_pairs(rollouts stepadv.rollout_group, min_gap float8 DEFAULT 0,
 	min_visits integer DEFAULT 2, min_confidence float8 DEFAULT 0,
 	method text DEFAULT 'rtmc', gamma float8 DEFAULT 1, prior float8 DEFAULT NULL, baseline float8 DEFAULT NULL,

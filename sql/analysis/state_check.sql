@@ -1,4 +1,4 @@
--- Does the state hide something: src/analysis/state_check.c, joined_groups.c.
+-- Whether states hide information: src/analysis/state_check.c, joined_groups.c.
 
 CREATE FUNCTION stepadv.state_check(groups stepadv.rollout_group[], gamma float8 DEFAULT 0.99,
 	min_rollouts integer DEFAULT 8)

@@ -1,4 +1,4 @@
--- Success at k: what k rollouts of a task achieve, of the n that there are.
+-- Success at k: what k of the n rollouts of a task achieve.
 
 CREATE FUNCTION stepadv.pass_at_k(n_judged bigint, n_successes bigint, k integer) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -38,8 +38,8 @@ CREATE FUNCTION stepadv_internal.paired_difference(differences float8[], confide
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000
 AS 'MODULE_PATHNAME', 'stepadv_paired_difference';
 COMMENT ON FUNCTION stepadv_internal.paired_difference(float8[], float8, integer, integer) IS
-'part of version_difference: mean of the differences of tasks, its standard error and Student''s interval (NULL '
-'of one task), and the share of choices of signs with a mean at least as far from 0; NULL of no task';
+'part of version_difference: mean of the differences of tasks, its standard error and Student''s interval (NULL for '
+'one task), and the share of sign permutations with a mean at least as far from 0; NULL without tasks';
 
 CREATE FUNCTION stepadv_internal.fisher_exact(n_successes_a bigint, n_judged_a bigint, n_successes_b bigint,
 	n_judged_b bigint) RETURNS float8

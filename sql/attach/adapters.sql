@@ -1,18 +1,17 @@
 -- Adapters: views that give the user's columns the names and types that stepadv
--- reads.  Columns are checked, hashed and cast here and nowhere else; and because
--- a view refers to its columns by number, the meaning of a column follows every rename.
+-- reads.  Columns are checked, hashed and cast only here.  Since a view refers to
+-- its columns by number, it is not affected when the user renames them.
 --
---	<prefix>_rows				what is folded: a row per step, or rollout, of the source
+--	<prefix>_rows				the rows to fold: one per step, or rollout, of the source
 --	<prefix>_rows_with_states	the same with states derived from tool calls
---	<prefix>_shown_steps		what is shown beside a step
---	<prefix>_shown_rollouts		of a table of rollouts: what is shown beside a rollout, and its task, run, policy
+--	<prefix>_shown_steps		columns shown beside a step
+--	<prefix>_shown_rollouts		from a table of rollouts: columns shown beside a rollout, and its task, run, policy
 --								version and step, start and dimensions
---	<prefix>_begun_runs			of the source: task, run and so on of each rollout
+--	<prefix>_begun_runs			from the source: task, run and so on of each rollout
 --
--- The columns of the group come first in all of them.  In _rows the others have
--- the names of the roles; elsewhere, beside columns of the user's, stepadv_….
+-- The group's columns come first in all of them.  In _rows, the other columns have
+-- the names of their roles; elsewhere stepadv_…, beside the user's columns.
 
--- The arguments of attach, checked.
 CREATE TYPE stepadv_internal.given AS (
 	source regclass, group_by text[],
 	roles jsonb,			-- role -> column
@@ -37,11 +36,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.group_items(stepadv_internal.given) IS
-'part of attach: the group''s columns in the select list of an adapter: by their own names, unless a role''s is the '
-'same';
+'part of attach: the group''s columns in the select list of an adapter: under their own names, or with base_ if a role '
+'has the same name';
 
--- A column of a table that is declared so, or of a view that is such a column, also where it is one of each
--- of several tables, and no outer join makes it NULL: what changes in the table would not be seen by it then.
+-- True for a column declared NOT NULL, and for a view's column that is such a column in each branch of a UNION.
+-- tables_read reports no key for a column that an outer join can set to NULL.
 CREATE FUNCTION stepadv_internal.is_never_null(relation regclass, number integer) RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -59,10 +58,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.is_never_null(regclass, integer) IS
-'part of attach: whether a column of a table or view has a value in every row, as far as that is declared';
+'part of attach: whether declarations ensure that a column of a table or view has a value in every row';
 
--- Rows of no group would otherwise make up one of their own.  A composite value
--- with NULLs in it is a group like any other, which IS NOT NULL denies.
+-- Without this condition, rows with a NULL key would form groups.  IS NOT NULL would
+-- also exclude composite values that contain a NULL, which are valid keys.
 CREATE FUNCTION stepadv_internal.group_filter(relation regclass, group_by text[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -75,9 +74,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.group_filter(regclass, text[]) IS
 'part of attach: the condition that a row has a group; NULL if all rows have one';
 
--- How the rollout and the step of a row of s are identified; raw: by the user's ids,
--- them, where they are hashed.  Without an id of its own a step is known by its
--- rollout and number.
+-- Expressions over s for the bigint identities of the rollout and the step; raw: the
+-- user's ids if they are hashed, otherwise NULL.  A step without a step_id is
+-- identified by its rollout and step_no.
 CREATE FUNCTION stepadv_internal.keys(g stepadv_internal.given, relation regclass, OUT rollout text,
 	OUT raw_rollout text, OUT step text, OUT raw_step text)
 LANGUAGE plpgsql STABLE
@@ -100,7 +99,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.keys(stepadv_internal.given, regclass) IS
 'part of attach: the expressions that identify a row''s rollout and step';
 
--- Options of signatures, checked: arguments of action_signature, and of state_hash.
+-- Checked options of signatures, as arguments of action_signature and of state_hash.
 CREATE FUNCTION stepadv_internal.signature_options(options jsonb, OUT of_action text, OUT of_state text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -124,7 +123,7 @@ BEGIN
 	END IF;
 	SELECT coalesce(string_agg(format(', %I => %L::text', e.key, e.value), '' ORDER BY e.key), '') INTO of_action
 	FROM jsonb_each_text(settings) e WHERE e.key IN ('content_hash', 'path', 'root');
-	-- The user's tools become a literal, as all options do.
+	-- The view contains the user's tools as a literal, as all other options.
 	of_action := of_action || CASE WHEN vocabulary <> '[]' THEN format(', vocabulary => %L::jsonb', vocabulary)
 		ELSE '' END;
 	of_state := CASE WHEN settings ?| '{flags,views}' THEN
@@ -149,7 +148,7 @@ DECLARE
 	rewards CONSTANT text[] := ARRAY(SELECT stepadv_internal.role_column('reward'::text, (g).source, c.name, 's'::text)
 		FROM unnest((g).rewards) WITH ORDINALITY c(name, i) ORDER BY c.i);
 BEGIN
-	-- In the order in which a user would look for what is wrong.
+	-- Check roles in the order of the arguments, so that the first wrong one is reported.
 	items := stepadv_internal.group_items(g);
 	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place <= 12 AND (g).roles ? r.role
 		ORDER BY r.place LOOP
@@ -177,7 +176,7 @@ BEGIN
 		ELSIF role = 'action' AND signature IS NOT NULL THEN
 			items := items || format(', stepadv.signature_hash(%s) AS action', signature);
 		ELSIF role = 'reward' AND rewards <> '{}' THEN
-			-- The sum of those that are not NULL.
+			-- The sum of the components that are not NULL.
 			items := items || format(', CASE WHEN pg_catalog.num_nonnulls(%s) > 0 THEN coalesce(%s, 0) END AS reward',
 				array_to_string(rewards, ', '), array_to_string(rewards, ', 0) + coalesce('));
 		END IF;
@@ -185,7 +184,7 @@ BEGIN
 	IF rewards <> '{}' THEN
 		items := items || format(', ARRAY[%s]::float8[] AS rewards', array_to_string(rewards, ', '));
 	END IF;
-	-- That of the source, for those that fold it; others get it from the table of rollouts.
+	-- The source's policy_step, if it has one; otherwise it comes from the table of rollouts.
 	IF (g).roles ->> 'policy_step' <> ALL ((g).group_by)
 		AND stepadv_internal.role_expression('ordinal'::text,
 			stepadv_internal.base_type(stepadv_internal.column_type((g).source,
@@ -208,9 +207,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.rows_query(stepadv_internal.given) IS
 'part of attach: the query of <prefix>_rows, a row per row of the source that has a group';
 
--- The group's columns come first in the window, so that a condition on them goes
--- below it.  The signature comes last in its order, not to order, but because
--- its contents are computed once, for the window and the action.
+-- The window partitions by the group's columns, so that conditions on them are pushed
+-- below it.  action_signature is in its ORDER BY so that it is computed only once, for
+-- the window and the action.
 CREATE FUNCTION stepadv_internal.states_query(g stepadv_internal.given, rows_view regclass) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -237,7 +236,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.states_query(stepadv_internal.given, regclass) IS
 'part of attach: the query of <prefix>_rows_with_states, the rows with states derived from their tool calls';
 
--- The user's own columns of a relation that is shown, under their own names.
+-- The user's columns of a shown relation, under their own names.
 CREATE FUNCTION stepadv_internal.shown_items(g stepadv_internal.given, relation regclass, but text[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -273,7 +272,7 @@ BEGIN
 		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role,
 			's'::text), 'stepadv_' || role);
 	END LOOP;
-	-- The tool call of a step, where calls are counted or make states, and the relation has it, as the source has.
+	-- The tool call of a step, if the relation has it and calls are counted or states derived from them.
 	items := items || (
 		SELECT coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.role, (g).steps,
 			(g).roles ->> r.role, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.place), '')
@@ -287,10 +286,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_query(stepadv_internal.given) IS
-'part of attach: the query of <prefix>_shown_steps, what is shown beside a step, with what is known of the step there';
+'part of attach: the query of <prefix>_shown_steps, the columns shown beside a step, and the roles that are read there';
 
--- All that was given of the kind; the adapters call it stepadv_<role>.  Dimensions
--- are known by their numbers: their names are the user's.
+-- The adapters name these columns stepadv_<role>.  Dimensions have numbers instead,
+-- since the user chooses their names.
 CREATE FUNCTION stepadv_internal.run_roles(g stepadv_internal.given) RETURNS TABLE (i integer, role text,
 	serves_as text, name text, place text)
 LANGUAGE plpgsql STABLE
@@ -317,8 +316,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_roles(stepadv_internal.given) IS
-'part of attach: the given columns that describe a rollout and its run, dimensions one by one, with the role '
-'whose types they may have and where each is found';
+'part of attach: the given columns that describe a rollout and its run, each dimension separately, with the role '
+'whose types it may have and the adapter that has it';
 
 CREATE FUNCTION stepadv_internal.shown_rollouts_query(g stepadv_internal.given) RETURNS text
 LANGUAGE sql STABLE
@@ -335,16 +334,15 @@ AS $$
 		NULL, NULL)::stepadv_internal.given, (g).rollouts) k
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_rollouts_query(stepadv_internal.given) IS
-'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout, and what its table has of its '
-'run';
+'part of attach: the query of <prefix>_shown_rollouts, the columns shown beside a rollout, and those of its run';
 
--- What the rows of a rollout say of its run: src/attach/first_by.c.
+-- The value in the first row of a rollout: src/attach/first_by.c.
 CREATE FUNCTION stepadv_internal.first_by_trans(internal, value anyelement, step_no bigint, step_id bigint)
 	RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_first_by_trans';
 COMMENT ON FUNCTION stepadv_internal.first_by_trans(internal, anyelement, bigint, bigint) IS
-'part of first_by: one row more';
+'part of first_by: adds a row';
 
 CREATE FUNCTION stepadv_internal.first_by_final(internal, value anyelement, step_no bigint, step_id bigint)
 	RETURNS anyelement
@@ -357,11 +355,11 @@ CREATE AGGREGATE stepadv_internal.first_by(value anyelement, step_no bigint, ste
 	FINALFUNC = stepadv_internal.first_by_final, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv_internal.first_by(anyelement, bigint, bigint) IS
-'the value that is not NULL of the row that comes first by (step_no, step_id), NULLs last, and then by the value; '
-	'NULL over no values';
+'the first value that is not NULL, by (step_no, step_id), NULLs last, and then by the value itself; NULL if there is '
+	'none';
 
--- Rows of one rollout need not agree: it is of the policy (and the run, and all
--- else) that began it, started with its earliest row and ended with its latest.
+-- Rows of a rollout need not agree: its policy, run and so on are those of its first
+-- row, its start is the earliest and its end the latest of its rows.
 CREATE FUNCTION stepadv_internal.began_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -372,7 +370,7 @@ DECLARE
 	k record;
 BEGIN
 	k := stepadv_internal.keys(g, (g).source);
-	-- A step_id that is step_no adds nothing.
+	-- Without a column step_id, its identity would add nothing to the order.
 	placed := format('s.%I::bigint, %s', (g).roles ->> 'step_no', CASE WHEN (g).roles ? 'step_id' THEN k.step
 		ELSE 'NULL::bigint' END);
 	SELECT string_agg(format(CASE r.role
@@ -393,5 +391,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.began_query(stepadv_internal.given) IS
-'part of attach: the query of <prefix>_begun_runs, what the source''s rows say of the run that their rollout is of; '
-'NULL where they say nothing';
+'part of attach: the query of <prefix>_begun_runs, the run of each rollout by the source''s rows; NULL without such '
+'columns';

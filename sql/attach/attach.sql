@@ -1,8 +1,8 @@
 -- attach, add_views, drop_views, detach: adapters over a user's relation, and the views over them.
 
--- What is left of an attachment whose adapter is gone (it was dropped with its
--- source) is no obstacle: its table, and what its row names, was called so by
--- attach and is still of the same owner.  Another role's is not looked at, nor dropped.
+-- Drops what is left of an attachment whose adapter was dropped with its source:
+-- its table, and the relations named in its row that still have attach's prefix and
+-- the same owner.  Relations of other roles are neither read nor dropped.
 CREATE FUNCTION stepadv_internal.drop_orphan(schema text, name text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -36,7 +36,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS
 'part of attach: drops the rest of an attachment whose adapter no longer exists';
 
--- Adapters, the attachment's table and its row, then the views.
+-- Creates the adapters, then the attachment's table with its row.
 CREATE FUNCTION stepadv_internal.make_attachment(g stepadv_internal.given, schema text, prefix text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -62,7 +62,7 @@ BEGIN
 	a.dimensions := g.dimensions;
 	a.methods := ARRAY(SELECT jsonb_array_elements_text(CASE WHEN jsonb_typeof(g.options -> 'methods') = 'array'
 		THEN g.options -> 'methods' ELSE '[]' END));
-	-- All that was given is looked at before anything is made.
+	-- This checks all arguments before any object is created.
 	query := stepadv_internal.rows_query(g);
 	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', query, 'what is folded of ' || source_name);
 	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE g.states WHEN 'signature'
@@ -87,13 +87,13 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.make_attachment(stepadv_internal.given, text, text) IS
 'part of attach: creates the adapters and the table of the attachment, with its row';
 
--- A history is found by its task, and each of its groups by its key.
+-- A history is looked up by the task, and then each of its groups by its key.
 CREATE FUNCTION stepadv_internal.warn_of_history(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- To ask the methods is to try them: not where no option has the word.
+	-- made_methods calls each method, so skip it if no option mentions a history.
 	IF strpos((a).options::text, '"history"') = 0 OR NOT EXISTS (
 		SELECT FROM stepadv_internal.made_methods(a, ARRAY(SELECT k FROM stepadv_internal.methods_of(a) k)) m
 		WHERE m.takes_history AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) THEN
@@ -149,17 +149,17 @@ BEGIN
 			JOIN pg_attribute c ON c.attrelid = i.indrelid AND c.attnum = i.indkey[0]
 			WHERE i.indrelid = source AND i.indisprimary AND i.indnkeyatts = 1), '{}');
 	END IF;
-	-- Whether the action could be executed is the column ok of a tool call.
+	-- By default, a step is grounded if its tool call succeeded (column ok).
 	IF NOT g.roles ? 'grounded' AND g.roles ?| '{features,contribution}' AND stepadv_internal.column_type(g.steps,
 		g.roles ->> 'ok') IS NOT NULL THEN
 		g.roles := g.roles || jsonb_build_object('grounded', g.roles ->> 'ok');
 	END IF;
 	IF g.states = 'auto' THEN
 		g.states := CASE WHEN g.roles ? 'tool' THEN 'signature' END;
-		-- What is attached to choose by is undone with its subtransaction.
+		-- Attach temporarily, to choose from; the exception rolls the subtransaction back.
 		BEGIN
 			PERFORM stepadv_internal.make_attachment(g, schema, prefix);
-			-- Clusters of texts and the last category are no states that attach can make.
+			-- attach cannot make states of text clusters or of the last category.
 			SELECT c.* INTO chosen FROM (
 				SELECT c.state, c.finding, c.score, min(c.p_value) OVER () AS p,
 					array_agg(c.state) FILTER (WHERE c.is_best) OVER () AS best
@@ -175,7 +175,7 @@ BEGIN
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Name the states, or attach when there are rollouts.';
 		ELSIF chosen.p <= 0.05 THEN
-			-- One group can hold the attached states, and those from its actions.
+			-- The attached states and those from actions can be computed from the same group.
 			averaged := jsonb_build_object('attached', chosen.best && '{as attached,observation}', 'last_actions',
 				'last two actions' = ANY (chosen.best), 'action_set', 'set of actions' = ANY (chosen.best));
 			IF 'stateless' <> ALL (chosen.best)
@@ -289,7 +289,7 @@ COMMENT ON FUNCTION stepadv.drop_views(regclass, text[], text) IS
 'drops views of attach or add_views over the source, by the names used there; views of several methods lose the '
 'columns of methods that are dropped; returns the number of views; error if another object depends on one';
 
--- ---- attachments, for people
+-- ---- The public function attachments
 
 CREATE FUNCTION stepadv.attachments()
 RETURNS TABLE (source regclass, prefix text, schema name, owner regrole, group_by text[], states text, mode text,
@@ -311,7 +311,7 @@ COMMENT ON FUNCTION stepadv.attachments() IS
 'columns, origin of states (NULL: none), how groups are kept (triggers, refresh, watermark; NULL: not kept), views '
 'by kind';
 
--- Why something could not be dropped, of those relations and what depends on them; state: the error's.
+-- Explains why relations could not be dropped; state: the SQLSTATE of the caught error.
 CREATE FUNCTION stepadv_internal.refuse_drop(what text, state text, detail text, call text, relations regclass[])
 RETURNS void
 LANGUAGE plpgsql STABLE
@@ -324,7 +324,7 @@ BEGIN
 			USING ERRCODE = state, DETAIL = refuse_drop.detail,
 				HINT = format('Drop that first, or call %s with cascade => true.', call);
 	END IF;
-	-- For a session that waits too long: which sessions hold the locks.
+	-- The wait for locks timed out: name the sessions that hold them.
 	RAISE EXCEPTION '% cannot be dropped: others use it', what
 		USING ERRCODE = state, DETAIL = coalesce((
 			SELECT string_agg(format('process %s%s holds %s', h.pid, ' of role ' || quote_ident(s.usename), h.names),

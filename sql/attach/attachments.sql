@@ -1,6 +1,6 @@
--- What there is, by the catalog: attachments, what views read, who owns what: src/attach/
+-- Lookups in the catalog: attachments, what views read, ownership: src/attach/
 
--- An attachment is the one row of a table OF this type, which belongs to the user who made it.
+-- An attachment is the only row of a table OF this type, which belongs to the user who attached.
 CREATE TYPE stepadv.attachment AS (
 	prefix text,
 	rows regclass,
@@ -89,7 +89,7 @@ COMMENT ON COLUMN stepadv.attachment.as_of IS
 COMMENT ON COLUMN stepadv.attachment.folded_from IS
 'the partitions, views and functions that the groups were folded from, as hashes';
 
--- The same in its public form: which table it is, whose, and over what.
+-- An attachment with its table, owner, source and schema.
 CREATE TYPE stepadv_internal.attached AS (
 	attachment regclass, owner oid, source regclass, schema text,
 	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, began regclass,
@@ -106,12 +106,12 @@ RETURNS SETOF stepadv_internal.attached
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'stepadv_attachments';
 COMMENT ON FUNCTION stepadv_internal.attachments(oid, regclass) IS
-'the row of each table OF stepadv.attachment that has one, whose `rows` is a view of its owner: of a role, else of '
-'roles whose rights the caller has; of_source: over it, of its owners and the caller. What is gone or another''s is '
+'the row of each table OF stepadv.attachment whose owner also owns its view `rows`: tables of a role, or else of roles '
+'whose rights the caller has; of_source: only over this source. Relations that are gone or have another owner are '
 'NULL';
 
--- People name the table that they write, also where what is attached is a view over it, as the
--- view rollout_rows of create_tables is one over steps.
+-- Users name the table that they write even if a view over it is attached, as rollout_rows of
+-- create_tables is over steps.
 CREATE FUNCTION stepadv_internal.reads(view regclass, relation regclass) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -127,8 +127,8 @@ CREATE FUNCTION stepadv_internal.owns(relation regclass, by_rights boolean) RETU
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_owns';
 COMMENT ON FUNCTION stepadv_internal.owns(regclass, boolean) IS
-'whether a relation belongs to the current user; by_rights: or to a role whose rights they have, as superusers '
-'have all, for what is then done as that role; false if it does not exist';
+'whether a relation belongs to the current user; by_rights: or to a role whose rights they have (a superuser has all), '
+'for statements to run as that role; false if it does not exist';
 
 CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS SETOF stepadv_internal.attached
 LANGUAGE plpgsql STABLE
@@ -157,8 +157,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS
-'the attachments over a source, with a prefix if given, that the caller may change, or else those of its owner over a '
-'view of it; what may run code of their owners is done as these';
+'the attachments over a source, with a prefix if given, that the caller may change, or if there are none, those of its '
+'owner over a view of it; statements that may run code of their owners run as these';
 
 CREATE FUNCTION stepadv_internal.equality_operator(type oid) RETURNS text
 LANGUAGE c STABLE STRICT PARALLEL SAFE
@@ -172,27 +172,27 @@ RETURNS TABLE (number integer, name text, relation regclass, column_number integ
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_view_columns';
 COMMENT ON FUNCTION stepadv_internal.view_columns(regclass) IS
-'for each column of a view, the columns of the relations named in its query that it is computed from (column 0: the '
-'whole row), with one row of NULLs where there are none; plain: it is that column and nothing else; alone: nothing '
-'computed is in a UNION with these. Nothing for what is no view';
+'for each column of a view, the columns of the relations in its query from which it is computed (column 0: the whole '
+'row), or one row of NULLs if there are none; plain: it is that column unchanged; alone: so it is in all branches of '
+'a UNION. No rows for other relations';
 
 CREATE FUNCTION stepadv_internal.tables_read(views regclass[], n_keys integer, families boolean)
 RETURNS TABLE (relation regclass, base regclass, keys smallint[], reads smallint[])
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_tables_read';
 COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer, boolean) IS
-'the tables below views (base) but those that functions read; families: with partitions, children and parents. '
+'the tables below views (base), except those that functions read; families: with partitions, children and parents. '
 'keys[i]: the column of the relation that is or equals column i of the views; 0: none, or unknown. reads: the columns '
-'that the views mention; NULL: the whole row';
+'used in the views; NULL: the whole row';
 
 CREATE FUNCTION stepadv_internal.nearest_name(name text, names text[]) RETURNS text
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_nearest_name';
 COMMENT ON FUNCTION stepadv_internal.nearest_name(text, text[]) IS
-'the most similar of several names to a name that is none of them: differs in at most three letters and at most a '
-'third of them, or in one; the first of equally similar ones; NULL: none';
+'the most similar of several names to a name that is none of them: it differs in one letter, or in at most three '
+'letters and a third of them; the first of equally similar ones; NULL: none';
 
--- What writes to tables reports so before it locks or looks for one.
+-- Functions that write call this before they look up or lock a table.
 CREATE FUNCTION stepadv_internal.must_write(what text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -210,7 +210,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.must_write(text) IS
 'error on a standby and in a transaction that is READ ONLY; what: the function called';
 
--- What is written or read for a caller who named a relation, and may run code of its owner.
+-- Statements for a caller who named a relation; they may run code of its owner.
 CREATE FUNCTION stepadv_internal.run_as_owner(relation regclass, statement text) RETURNS SETOF record
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -227,16 +227,16 @@ LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv_internal.run(regclass, text) IS
 'the rows of a statement, run as the owner of the relation where the caller has their rights, as the caller otherwise';
 
--- What differs between versions of PostgreSQL, in one place, as src/compat.h is for C:
--- from which on the server has it.
+-- Differences between versions of PostgreSQL, in one place, as in src/compat.h for C: the
+-- first version with the feature.
 CREATE FUNCTION stepadv_internal.server_has(feature text) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT current_setting('server_version_num'::text)::integer >= CASE server_has.feature
-		-- Views that check the rights of their readers.
+		-- Views that check the privileges of their readers.
 		WHEN 'security_invoker' THEN 150000
-		-- An UPDATE to another partition that foreign keys take for one.
+		-- Foreign keys that treat a move to another partition as an UPDATE.
 		WHEN 'moves between partitions' THEN 150000
 	END
 $$;

@@ -1,5 +1,5 @@
--- How agents behave: views that attach makes of what tokens, tool calls and ways to
--- the goal say.  Each is there where the columns that it needs are given.
+-- Views about the behavior of agents: tokens, tool calls, and paths to the goal.
+-- A view is available if the columns that it needs are given.
 
 -- ---- Tokens
 
@@ -14,7 +14,7 @@ AS $$
 		'GROUP BY %2$s) g CROSS JOIN LATERAL stepadv.step_lineage(g.stepadv_lineage) a%7$s',
 		b.items, stepadv_internal.list(k.keys, 's.%1$I'::text, ', '::text),
 		stepadv_internal.shown_number(a, 's'::text),
-		-- Both as integers, or both as bigints.
+		-- The type of both arrays: bigint[] if one of them has it.
 		CASE WHEN 'bigint[]'::regtype IN (stepadv_internal.column_type((a).shown, 'stepadv_prompt_token_ids'::text),
 			stepadv_internal.column_type((a).shown, 'stepadv_response_token_ids'::text)) THEN 'bigint[]'
 			ELSE 'integer[]' END, stepadv_internal.relation_name((a).shown),
@@ -30,8 +30,8 @@ COMMENT ON FUNCTION stepadv_internal.lineage_query(stepadv_internal.attached, st
 
 -- ---- Calls
 
--- What a call is counted under, over an alias of the adapter of shown steps: as the view's option says (counted_by
--- NULL), and then NULL where no category was given; or by 'action', its action_category.
+-- The category of a call, over an alias of the adapter of shown steps.  counted_by NULL: as the view's option says,
+-- and NULL if no category was given; 'action': its action_category.
 CREATE FUNCTION stepadv_internal.call_category(a stepadv_internal.attached, alias text, counted_by text)
 RETURNS text
 LANGUAGE plpgsql STABLE

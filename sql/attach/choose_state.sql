@@ -1,6 +1,6 @@
--- Which states show step-level credit in what is attached.
+-- choose_state: which states show step-level credit in an attachment.
 
--- The values of the candidates of a group, as aggregates over rows x and, beside them, the values of the candidates, s.
+-- One aggregate per candidate over rows x of a group and, beside them, the caller's candidates s.
 CREATE FUNCTION stepadv_internal.candidate_values(a stepadv_internal.attached, n integer, policy text)
 RETURNS TABLE (i integer, state text, value text)
 LANGUAGE plpgsql STABLE
@@ -34,7 +34,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.candidate_values(stepadv_internal.attached, integer, text) IS
 'part of choose_state: the candidates that every attachment has, and n of the caller''s, as aggregates over its rows';
 
--- Expressions of the caller's are computed with the caller's own rights.
+-- Expressions of the caller run with the caller's own privileges.
 CREATE FUNCTION stepadv_internal.choose_state(source regclass, candidates jsonb, policy text, method text,
 	max_groups integer, prefix text)
 RETURNS TABLE (state text, n_groups bigint, n_steps bigint, coverage float8, score float8, error float8,
@@ -52,7 +52,7 @@ DECLARE
 			', '::text);
 	shown_keys CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns),
 		's.%1$I'::text, ', '::text);
-	-- The text of what is observed: the state, or a column called observation.
+	-- The column with the observed text: the state, or a column named observation.
 	observed CONSTANT text := (
 		SELECT c.name FROM stepadv_internal.view_columns((a).shown) c
 		WHERE c.plain AND stepadv_internal.column_type((a).shown, c.name) IN ('text'::regtype, 'varchar'::regtype)
@@ -64,7 +64,7 @@ DECLARE
 	expressions jsonb := choose_state.candidates;
 	asked text[];
 	run record;
-	-- By task, as in _credit_check: where a group is all of a task that is known, states are not checked.
+	-- Checks states by task, as in _credit_check; not if each group is a task of its own.
 	task text;
 	joins text := '';
 	candidate_columns text;
@@ -82,7 +82,7 @@ BEGIN
 		RAISE EXCEPTION 'choose_state needs columns given as action and reward'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	-- Texts that are similar, by their beginnings, for the time it takes.  Short ones are names, a letter apart.
+	-- Cluster similar texts, by their beginnings to save time.  Short texts may be names that differ in one letter.
 	IF observed IS NOT NULL THEN
 		EXECUTE format('SELECT avg(length(s.o)) >= 40 FROM (SELECT %I AS o FROM %s LIMIT 1000) s', observed,
 			stepadv_internal.relation_name((a).shown)) INTO clustered;
@@ -92,7 +92,7 @@ BEGIN
 				|| expressions;
 		END IF;
 	END IF;
-	-- What was done last, whether it failed, and how far the rollout is.
+	-- The category of the last call, whether it failed, and how far the rollout is.
 	IF (a).states = 'signature' AND stepadv_internal.column_type((a).shown, 'stepadv_tool'::text) IS NOT NULL THEN
 		expressions := jsonb_build_object('last category', format('ROW(lag(ROW(%s, %s)) OVER (PARTITION BY %s, '
 			's.stepadv_rollout ORDER BY s.stepadv_no), %s / 5)',
@@ -121,7 +121,7 @@ BEGIN
 			joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[run.alias]);
 		END IF;
 	END IF;
-	-- Only the groups that count are folded, and their texts clustered.
+	-- Fold only the chosen groups, and cluster only their texts.
 	EXECUTE format('WITH chosen AS MATERIALIZED (SELECT %1$s FROM %2$s x%3$s GROUP BY %1$s '
 		'ORDER BY stepadv.signature_hash(ROW(%1$s)::text) LIMIT $2) SELECT array_agg(y.sums), ARRAY[%4$s] FROM (SELECT '
 		'stepadv.credit_sums(g.candidates, $1, NULL::jsonb, 12, 16, 1) AS sums, g.candidates, g.hash, %5$s AS task '

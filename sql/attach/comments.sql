@@ -1,7 +1,7 @@
--- What the columns of views are, in one place: each view that attach makes has a comment on
--- every column: that of the user's column which it shows, that it is the group's, or its meaning.
+-- Comments on the columns of views that attach creates: each column has the comment of the
+-- user's column that it shows, or says that it belongs to the group's key, or what it means.
 
--- kind: of the view; '' for all that have a column of the name.
+-- kind: of the view; '' for all views with a column of this name.
 CREATE TABLE stepadv_internal.column_meanings (
 	kind text NOT NULL DEFAULT '',
 	name text NOT NULL,
@@ -230,7 +230,7 @@ AS 'MODULE_PATHNAME', 'stepadv_comment_on_columns';
 COMMENT ON FUNCTION stepadv_internal.comment_on_columns(regclass, text[]) IS
 'comments on columns of a table or view, by their numbers; NULL: unchanged; for its owner, as COMMENT';
 
--- All at once, where there is none yet: comments of users stay.
+-- Only columns without a comment get one: comments of users stay.
 CREATE FUNCTION stepadv_internal.comment_columns(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -238,7 +238,7 @@ AS $$
 BEGIN
 	PERFORM stepadv_internal.comment_on_columns(c.view, array_agg(left(c.comment, 300) ORDER BY c.attnum))
 	FROM (
-		-- Of the user's own columns that adapters show as they are.
+		-- Comments on the user's columns that adapters show unchanged.
 		WITH shown AS MATERIALIZED (
 			SELECT k.relation, k.number, coalesce(d.description,
 				format('column %I of %s', c.column_name, stepadv_internal.relation_name(c.relation))) AS comment
@@ -246,7 +246,7 @@ BEGIN
 			CROSS JOIN LATERAL stepadv_internal.view_columns(s.adapter) c
 			LEFT JOIN pg_description d ON d.objoid = c.relation AND d.classoid = 'pg_class'::regclass
 				AND d.objsubid = c.column_number
-			-- Some views read these by the adapter, some from below it.
+			-- Some views read the adapter, some the relation below it.
 			CROSS JOIN LATERAL (VALUES (s.adapter, c.number), (c.relation, c.column_number)) k(relation, number)
 			WHERE c.plain AND c.name NOT LIKE 'stepadv\_%'),
 		those AS MATERIALIZED (
@@ -254,7 +254,7 @@ BEGIN
 			UNION ALL
 			SELECT 'rows', k.view FROM unnest(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts,
 				(a).began]) k(view)),
-		-- Columns of an adapter have their own comments, columns of a view those of the adapter's column.
+		-- A column of an adapter stands for itself, a column of a view for the column that it reads.
 		shows AS MATERIALIZED (
 			SELECT v.view, c.number AS at, min(c.relation::oid)::regclass AS relation, min(c.column_number) AS number
 			FROM those v CROSS JOIN LATERAL stepadv_internal.view_columns(v.view) c
@@ -262,7 +262,7 @@ BEGIN
 			UNION ALL
 			SELECT v.view, t.attnum, v.view, t.attnum FROM those v JOIN pg_attribute t ON t.attrelid = v.view
 				WHERE v.kind = 'rows')
-		-- That of the group's column, that of the user's column that it shows, or its meaning.
+		-- For the group's columns, for columns that show a user's column, and otherwise the meaning.
 		SELECT v.view, t.attnum, CASE WHEN d.description IS NOT NULL THEN NULL
 			WHEN CASE WHEN v.kind = 'ready' THEN t.attnum WHEN p.relation IN ((a).rows, (a).stated, (a).folded,
 				(a).shown, (a).shown_rollouts, (a).began) THEN p.number END <= (a).n_group_columns

@@ -8,7 +8,7 @@ COMMENT ON FUNCTION stepadv.outcomes(stepadv.rollout_group, float8) IS
 'the outcome of the rollout of each step: success (as given, or else whether the undiscounted return exceeds '
 'success_above) and the return; both NULL for rollouts that are not judged; error if success_above is not finite';
 
--- Options of such a view: an object under its name with only these in it.
+-- The options of a view that a builder makes: an object under the view's name.
 CREATE FUNCTION stepadv_internal.view_options(a stepadv_internal.attached, suffix text) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -20,7 +20,7 @@ DECLARE
 	option record;
 BEGIN
 	IF settings IS NULL OR jsonb_typeof(settings) <> 'object' THEN
-		RETURN '{}';	-- attach refuses it, as it does every single value that no function takes
+		RETURN '{}';	-- check_options raises the error for a value that is not an object
 	END IF;
 	FOR option IN SELECT e.key, e.value FROM jsonb_each(settings) e LOOP
 		IF option.key <> ALL (known) THEN
@@ -70,7 +70,7 @@ COMMENT ON FUNCTION stepadv_internal.chosen_methods(stepadv_internal.attached, s
 CREATE FUNCTION stepadv_internal.matrix_agg_trans(internal, VARIADIC numbers "any") RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_matrix_agg_trans';
-COMMENT ON FUNCTION stepadv_internal.matrix_agg_trans(internal, "any") IS 'part of matrix_agg: one row more';
+COMMENT ON FUNCTION stepadv_internal.matrix_agg_trans(internal, "any") IS 'part of matrix_agg: adds a row';
 
 CREATE FUNCTION stepadv_internal.matrix_agg_final(internal) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -84,15 +84,14 @@ CREATE AGGREGATE stepadv_internal.matrix_agg(VARIADIC numbers "any") (
 COMMENT ON AGGREGATE stepadv_internal.matrix_agg("any") IS
 'an array with a row per row and a column per argument (double precision), in the order of the rows; NULL over none';
 
--- The relation f: of each step of a group an advantage per method, under its name, and what a call beside them gives;
--- and the relation m: the advantages as one array, a row per step and a column per method.
+-- The relation f: for each step of a group an advantage per method, under its name, and the columns of an additional
+-- call; and the relation m: the advantages as one array, with a row per step and a column per method.
 --
--- Every function of ours that has a row per step returns its rows in one order,
--- that of the value: by rollout_id and step_no.  So the n-th rows of all of them
--- are about the same step, and ROWS FROM puts them side by side with neither a
--- join nor a second look at the group.  A function without rows (gae, of a group
--- without values) has NULLs there.  Users' functions may order their rows as they
--- like: what they give is put in order first.
+-- All functions of the extension with a row per step return rows in the order of the
+-- value, by rollout_id and step_no.  So ROWS FROM can put rows of the same step side by
+-- side without a join.  A function without rows (gae, for a group without values) has
+-- NULLs there.  Users' functions may return rows in any order, so theirs are sorted
+-- first.
 --
 -- rollouts: the group that all methods are called with; NULL: each with its own.
 CREATE FUNCTION stepadv_internal.method_rows(methods stepadv_internal.made_method[], rollouts text, beside text,
@@ -105,7 +104,7 @@ AS $$
 	FROM (SELECT array_agg(m.method ORDER BY m.number) AS names,
 			format(CASE WHEN bool_and(m.ours) THEN '%s' ELSE '(SELECT %2$s FROM %3$s CROSS JOIN LATERAL %1$s) f' END,
 			format('ROWS FROM (%s) AS f(%s)',
-				-- Those of the same argument side by side: a stored group is unpacked once for them.
+				-- Calls with the same argument are adjacent, so that a stored group is unpacked once for them.
 				concat_ws(', ', beside, string_agg(CASE WHEN m.ours THEN c.call ELSE o.given END, ', '
 					ORDER BY m.argument ~ '\(', m.argument COLLATE "C", m.number)),
 				concat_ws(', ', nullif(array_to_string(beside_columns, ', '), ''), string_agg(CASE WHEN m.ours
@@ -119,7 +118,7 @@ AS $$
 		FROM unnest(method_rows.methods) m
 		CROSS JOIN LATERAL (SELECT format('%s(%s%s', m.called, coalesce(method_rows.rollouts, m.argument), m.rest)
 				AS call,
-			-- A method's advantage has its name; its other columns are not needed: their names no method could have.
+			-- A method's advantage has its name; other columns are unused, and get names that no method can have.
 			(SELECT string_agg(format('%I', CASE WHEN n.n = 'advantage' THEN m.method ELSE m.number || '.' || n.i
 				END), ', ' ORDER BY n.i) FROM unnest(m.results) WITH ORDINALITY n(n, i)) AS list) c
 		CROSS JOIN LATERAL format('stepadv_internal.in_order(u%1$s.rollout_ids, u%1$s.step_nos, u%1$s.advantages, '
@@ -129,8 +128,8 @@ COMMENT ON FUNCTION stepadv_internal.method_rows(stepadv_internal.made_method[],
 'part of attach: the relations f and m with the advantages of methods side by side, of a group or of what each is '
 'called with, beside a further call';
 
--- What the three views have in common: which methods, over which fold, and the
--- rows f of all of them.
+-- What the three views have in common: the methods, the fold, and the rows f of all
+-- methods.
 CREATE FUNCTION stepadv_internal.compare_source(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	OUT methods text[], OUT fold text, OUT outcomes text, OUT estimates text, OUT as_array text)
 LANGUAGE plpgsql STABLE
@@ -160,7 +159,7 @@ COMMENT ON FUNCTION stepadv_internal.compare_source(stepadv_internal.attached, s
 'part of attach: the methods to compare, the fold that feeds them all, the call for outcomes, and their rows side by '
 'side; no method: NULL';
 
--- Pairs of methods, each once, the one that comes first in _compare first.
+-- Each pair of methods once, in the order of _compare.
 CREATE FUNCTION stepadv_internal.method_pairs(methods text[], OUT i integer, OUT method_a text, OUT method_b text,
 	OUT place_a integer, OUT place_b integer) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -191,7 +190,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.threshold(stepadv_internal.attached, text, float8) IS
 'part of attach: the option threshold, checked';
 
--- The columns of methods that were made after the view come last, so that it can be replaced.
+-- Columns of methods added after the view was created come last, so that it can be replaced.
 CREATE FUNCTION stepadv_internal.compare_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE plpgsql STABLE
@@ -228,13 +227,13 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _compare';
 
--- The same for rows below g.  The advantages stay those of the whole group, so it is found by
--- the rollout: by a relation of those of g where an index leads to them, else by one
--- of all.
+-- The run of rows f below g.  Advantages are those of the whole group, so the run is looked up by
+-- rollout: in a subquery over the rollouts of g if an index can find them, otherwise in a
+-- relation of all.
 --
 --	names, expressions	over g, r and o; of_group: which of them are the group's
---	inside		joins of r and o to rows f below g, for which g must be joined with
---	beside		what these need
+--	inside		joins of r and o to rows f below g
+--	beside		joins to g that inside needs
 CREATE FUNCTION stepadv_internal.run_of_rollout(a stepadv_internal.attached, OUT names text[], OUT expressions text[],
 	OUT of_group boolean[], OUT inside text, OUT beside text)
 LANGUAGE plpgsql STABLE
@@ -246,7 +245,7 @@ DECLARE
 BEGIN
 	inside := '';
 	beside := '';
-	-- What is known of the run of a rollout, where the group's own columns do not show it by that name.
+	-- Properties of the run, except those that a column of the group shows under the same name.
 	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}'), coalesce(array_agg(e.expression ORDER BY e.i), '{}'),
 		coalesce(array_agg(e.alias = 'g' ORDER BY e.i), '{}')
 	INTO names, expressions, of_group
@@ -263,7 +262,7 @@ BEGIN
 					'g'::text, (a).rows, n), known.alias,
 				stepadv_internal.list('stepadv_rollout'::text || known.columns, 's.%1$I'::text, ', '::text));
 		ELSE
-			-- The columns of an adapter about the runs of a group g, all rollouts as arrays.
+			-- The columns of an adapter about the runs of a group g, as arrays over its rollouts.
 			beside := beside || format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s_all ON %5$s',
 				stepadv_internal.list(stepadv_internal.group_columns(known.view, n), 's.%1$I'::text, ', '::text),
 				stepadv_internal.list('stepadv_rollout'::text || known.columns,
@@ -279,15 +278,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_of_rollout(stepadv_internal.attached) IS
-'part of attach: task, run, policy version and step of a rollout of g, and the joins that bring them; none where '
-'attach was not given one, or the key has it';
+'part of attach: task, run, policy version and step of a rollout of g, and the joins that they need; only those that '
+'were given and are not in the key';
 
--- Bound when they are created, and as cheap where they are called as if they were written there.
+-- These functions have SQL-standard bodies, whose names are bound at creation, and can be inlined.
 CREATE FUNCTION stepadv_internal.sign_digit(advantage float8, threshold float8) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN abs(advantage) <= threshold THEN 1 WHEN advantage > 0 THEN 2 WHEN advantage < 0 THEN 0 ELSE 3 END;
 COMMENT ON FUNCTION stepadv_internal.sign_digit(float8, float8) IS
-'of the view _quadrants: the sign of an advantage as 0 (-), 1 (0), 2 (+) or 3 (NULL)';
+'part of the view _quadrants: the sign of an advantage as 0 (-), 1 (0), 2 (+) or 3 (NULL)';
 
 CREATE FUNCTION stepadv_internal.scaled_advantages(advantage_array float8[], threshold float8)
 RETURNS TABLE (advantages float8[], scaled float8[])
@@ -297,11 +296,10 @@ COMMENT ON FUNCTION stepadv_internal.scaled_advantages(float8[], float8) IS
 'part of the view _disagreements: the rows of an array with a column per method, in units of the root mean square '
 'of their method; 0 if it is not above the threshold';
 
--- A step falls into one of nine fields of a pair of methods, and of as many
--- others of every other pair.  It is counted once for all of them: the signs that
--- its advantages have are the digits (0 to 3 for -, 0, +, NULL) of a number to base
--- 4, so steps are counted by that number (which has room for 15 methods, or 31), and every
--- pair is given these counts.
+-- Each pair of methods has nine quadrants.  Steps are counted once for all pairs: the
+-- signs of a step's advantages are the digits (0 to 3 for -, 0, +, NULL) of a number
+-- to base 4, which has room for 15 methods as an integer and for 31 as a bigint.  Each
+-- pair adds up the counts by its two digits.
 CREATE FUNCTION stepadv_internal.quadrants_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE plpgsql STABLE
@@ -311,7 +309,7 @@ DECLARE
 	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'quadrants'::text, 0::float8);
 	source CONSTANT record := stepadv_internal.compare_source(a, made);
 	run CONSTANT record := stepadv_internal.run_of_rollout(a);
-	-- A group's steps are counted by run and version, unless all of it are of one.
+	-- Properties of runs that can differ within a group; steps are counted by them.
 	divided CONSTANT text[] := ARRAY(SELECT r.name FROM unnest(run.names, run.of_group) WITH ORDINALITY r(name,
 		of_group, i) WHERE NOT r.of_group ORDER BY r.i);
 	beside record;
@@ -339,7 +337,7 @@ BEGIN
 					OVER (PARTITION BY %4$s q.method_a, q.method_b, q.success))::float8 END AS share
 			FROM (
 				SELECT %5$s p.method_a, p.method_b, c.success, sum(c.n_steps)::bigint AS n_steps,
-					-- By the two digits; no quadrant where either method has no advantage.
+					-- By the two digits; NULL if a method has no advantage.
 					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[((c.signs >> 2 * p.place_a - 2 & 3) * 4
 						+ (c.signs >> 2 * p.place_b - 2 & 3) + 1)::integer] AS quadrant
 				FROM (SELECT %10$s f.success, f.signs, count(*) AS n_steps
@@ -361,9 +359,9 @@ $query$;
 COMMENT ON FUNCTION stepadv_internal.quadrants_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _quadrants';
 
--- Advantages of different methods have different units, so they are compared in
--- units of their own root mean square over the steps of the group.  One that is
--- at or below the threshold is rounding error: such a method has no sign here.
+-- Advantages of different methods have different units, so each is divided by its
+-- root mean square over the steps of the group.  If that is at or below the threshold,
+-- the advantages are rounding errors and count as 0.
 CREATE FUNCTION stepadv_internal.disagreements_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE plpgsql STABLE
@@ -397,7 +395,7 @@ BEGIN
 			CROSS JOIN LATERAL ROWS FROM (%4$s, stepadv_internal.scaled_advantages(m.advantages, %5$L::float8))
 				AS c(step_id, rollout_id, step_no, success, return, advantages, scaled)
 			CROSS JOIN stepadv_internal.method_pairs(%6$L::text[]) p
-			-- Of rollouts not judged yet, and where a method has nothing to say.
+			-- Steps of rollouts that are not judged, or for which a method has no advantage, are left out.
 			WHERE c.advantages[p.place_a] IS NOT NULL AND c.advantages[p.place_b] IS NOT NULL) a%7$s$view$,
 		beside.items, source.fold, source.as_array, source.outcomes, threshold, source.methods, beside.joins);
 END

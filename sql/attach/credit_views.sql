@@ -1,7 +1,7 @@
--- Whether what methods say comes true, over an attachment: _credit_check.
+-- The view _credit_check: whether the advantages of methods predict outcomes.
 
--- Of tasks with 16 groups or more, each with its own states: the least p that any of them
--- hides nothing.
+-- Tests each task with 16 groups or more by itself, since states are its own: the least
+-- p-value, times the number of tasks.
 CREATE FUNCTION stepadv_internal.hidden_p(groups stepadv.rollout_group[], tasks text[]) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -12,10 +12,10 @@ AS $$
 			HAVING count(*) >= 16) x) y
 $$;
 COMMENT ON FUNCTION stepadv_internal.hidden_p(stepadv.rollout_group[], text[]) IS
-'part of _credit_check: state_check of each task, by 16 to 64 of its groups: the least p, corrected for the tasks; '
-'NULL where no task has so many';
+'part of _credit_check: the least p-value of state_check over tasks with 16 groups or more (at most 64 of each are '
+'tested), times the number of tasks; NULL if there is no such task';
 
--- So many groups, by a hash of what they are called.  States are checked where the values of all are in one place.
+-- Samples max_groups groups by a hash of their keys.  States are checked only if one place has the values of all.
 CREATE FUNCTION stepadv_internal.credit_check_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 RETURNS text
 LANGUAGE plpgsql STABLE
@@ -56,21 +56,21 @@ BEGIN
 	sample := stepadv_internal.sample_groups(a, stepadv_internal.fold(a, '{state,action}'::text[] || ARRAY(
 		SELECT DISTINCT r FROM unnest(chosen) c CROSS JOIN LATERAL unnest(c.reads) r WHERE r IS NOT NULL ORDER BY r)),
 		hash, o.max_groups::integer);
-	-- Where a group is all of a task that is known, it is unknown whether its state hides something.
+	-- If each group is a task of its own, states cannot be checked.
 	SELECT t.names, coalesce(r.expression, array_to_string(t.expressions, ', ')) AS expression, r.alias, r.view
 	INTO task
 	FROM stepadv_internal.task_columns(a) t
 	LEFT JOIN stepadv_internal.run_expressions(a, '{task_id}'::text[]) r ON true;
 	by_task := sample.is_whole AND (task.view IS NOT NULL OR task.names <> keys);
-	-- The methods, and of those that are called with the same, in the order of these, which candidate each is.
+	-- The methods, and for each the number of its candidate: methods with the same argument are adjacent.
 	SELECT array_agg(c.method ORDER BY c.number) AS names, array_agg(c.candidate ORDER BY c.number) AS candidates,
 		array_agg(c.function IN (SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace
 			AND p.proname IN ('batch_td', 'graphgpo')) ORDER BY c.number) AS trust_state
 	INTO named
 	FROM (SELECT c.*, row_number() OVER (ORDER BY c.argument COLLATE "C", c.number) AS candidate
 		FROM unnest(chosen) c) c;
-	-- Their estimates for a group g, as sums: shuffled so often, and each time without each of its rollouts.  Citus
-	-- cannot write down a join of two functions: which rollouts are left out is a column.
+	-- Sums over the estimates for a group g: for each shuffle, and for each leaving out each of its rollouts.  Citus
+	-- cannot deparse a join of two functions, so the rollout left out is a column.
 	SELECT string_agg(format($join$
 		CROSS JOIN LATERAL (
 			SELECT stepadv_internal.credit_agg(ARRAY[%1$s], %2$s, %4$s, 1, l.shuffle, l.left_out, m.advantages) AS sums
@@ -82,7 +82,7 @@ BEGIN
 			(stepadv_internal.method_rows(m.methods, 'l.rollouts'::text, NULL::text, '{}'::text[])).as_array, m.i), ''
 			ORDER BY m.i) AS joins,
 		string_agg(format('m%s.sums', m.i), ', ' ORDER BY m.i) AS any_sums,
-		-- Methods without a group here, as it lacks a critic's values, count nothing.
+		-- A method that needs values counts nothing for a group without them.
 		string_agg(format('coalesce(m%s.sums, array_fill(0::float8, ARRAY[%s, %s]))', m.i, cardinality(m.methods),
 			5 + 3 * o.shuffles), ' || ' ORDER BY m.i) AS sums
 	INTO estimates

@@ -1,14 +1,14 @@
--- Choosing the steps to train on: plain SQL over any relation of advantages.
+-- Selection of steps to train on: plain SQL over any relation of advantages.
 
--- Part of the condition of a selection, where it costs nothing, and contains what
--- its columns are: with the view through every dump, even if its comment changes.
+-- A condition in a selection's view that is always true.  Its arguments record the
+-- roles of columns, and survive dumps and changes of the comment.
 CREATE FUNCTION stepadv_internal.selection_of(group_by text[], columns jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT true $$;
 COMMENT ON FUNCTION stepadv_internal.selection_of(text[], jsonb) IS
 'part of create_selection: true; the arguments say which columns of the view are the group''s, and which have a role';
 
--- What a value is ordered by, the same in every database: numbers as numbers,
+-- The sort key of a value, the same in every database: numbers as numbers,
 -- everything else by the bytes of its text.
 CREATE FUNCTION stepadv_internal.curation_key(expression text, type oid) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -78,8 +78,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_number(regclass, text, text) IS
 'part of select_steps: the SQL expression for a column as a finite number';
 
--- What is known of a relation of advantages, as names of its own columns:
--- group_by, columns by role, and the view that sums up its groups.
+-- Properties of a relation of advantages: the group's columns, columns by role, and
+-- the view _groups of its attachment.
 CREATE FUNCTION stepadv_internal.curation_source(advantages regclass, group_by text[]) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -112,8 +112,8 @@ BEGIN
 		WHERE curation_source.advantages = ANY (k.views);
 	IF FOUND THEN
 		by_attach := true;
-		-- The columns that are the user's state and action: those that feed these roles.  Where two could be meant,
-		-- none is taken; and what attach makes of several columns is no column of the user.
+		-- The view's columns with the user's state and action: those from which these roles are read.  None if
+		-- several match, or if attach derives the role from several columns.
 		SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}') INTO columns
 		FROM (
 			SELECT r.role, array_agg(v.name) AS names
@@ -127,10 +127,10 @@ BEGIN
 		) x
 		WHERE cardinality(x.names) = 1;
 		groups := a.views[array_position(a.view_kinds, 'groups')];
-		-- The columns of the group come first in every view.
+		-- The group's columns come first in every view.
 		made := to_jsonb(stepadv_internal.group_columns(curation_source.advantages, a.n_group_columns));
 	ELSE
-		-- Of a selection, what selection_of notes in its view.
+		-- For a selection, the arguments of selection_of in its view.
 		SELECT to_jsonb(max(replace(m.m[1], '''''', ''''))::text[]),
 			coalesce(max(replace(m.m[2], '''''', '''')), '{}')::jsonb
 		INTO made, columns
@@ -146,7 +146,7 @@ BEGIN
 	IF curation_source.group_by = '{}' THEN
 		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
 	ELSIF curation_source.group_by IS NOT NULL AND to_jsonb(curation_source.group_by) <> coalesce(made, '[]') THEN
-		-- A group of one's own choice is not that of the view beside it.
+		-- The view _groups has the attachment's groups, not the caller's.
 		groups := NULL;
 		made := to_jsonb(curation_source.group_by);
 		PERFORM stepadv_internal.check_names('group_by'::text, curation_source.group_by);
@@ -172,7 +172,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_source(regclass, text[]) IS
 'part of select_steps: the columns of a relation of advantages, by role';
 
--- Whether the rules asked for make sense, before anything is looked at.
+-- Checks the parameters of rules before anything is read.
 CREATE FUNCTION stepadv_internal.curation_check(settings jsonb) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -226,10 +226,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_check(jsonb) IS
 'part of select_steps: error if a parameter of a rule is invalid';
 
--- The rules that were asked for, in their order.  keep and reason are
--- expressions over a step s.  A rule that compares steps with one another does
--- so among those that agree in what is compared: rank<i> is the step's place
--- there, number<i> how many there are.
+-- The requested rules, in order of application.  keep and reason are expressions
+-- over a step s.  A rule with compared ranks steps among those that agree in these
+-- expressions: rank<i> is the step's place, number<i> the number of steps.
 CREATE FUNCTION stepadv_internal.curation_rules(settings jsonb)
 RETURNS TABLE (i integer, rule text, setting text, keep text, compared text[], reason text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -256,7 +255,7 @@ AS $rules$
 			format('abs(s.advantage) >= %L::float8', settings ->> 'min_advantage'), NULL,
 			quote_literal('|advantage| >= ' || (settings ->> 'min_advantage'))),
 		(6, 'min_t', settings ->> 'min_t',
-			-- Where no return differs from another, a difference is beyond doubt.
+			-- With stderr 0, any advantage other than 0 is significant.
 			format('CASE WHEN s.stderr > 0 THEN abs(s.advantage) / s.stderr >= %L::float8 ELSE s.stderr = 0 AND '
 				's.advantage <> 0 END', settings ->> 'min_t'), NULL,
 			format($$CASE WHEN s.stderr > 0 THEN format('t = %%s >= %%s', round((abs(s.advantage) / s.stderr)::numeric,
@@ -299,9 +298,9 @@ AS $rules$
 	ORDER BY r.i
 $rules$;
 COMMENT ON FUNCTION stepadv_internal.curation_rules(jsonb) IS
-'part of select_steps: the rules asked for, in their order, as SQL expressions';
+'part of select_steps: the requested rules, in order of application, as SQL expressions';
 
--- States and actions, where a rule compares them, as bigints over s.
+-- Expressions over s for states and actions, if a rule compares them, as bigints.
 CREATE FUNCTION stepadv_internal.curation_identities(advantages regclass, settings jsonb, source jsonb)
 	RETURNS TABLE (role text, expression text)
 LANGUAGE plpgsql STABLE
@@ -337,8 +336,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_identities(regclass, jsonb, jsonb) IS
 'part of select_steps: the states and actions that rules compare';
 
--- Whether the rollout of a step s succeeded: by the column named, or else
--- success, and where that is not known outcome.
+-- Whether the rollout of a step s succeeded: by the given column, or else by success,
+-- or by outcome if success is NULL.
 CREATE FUNCTION stepadv_internal.curation_success(advantages regclass, outcome text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -363,8 +362,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_success(regclass, text) IS
 'part of select_steps: the SQL expression for whether the rollout of a step succeeded; error without such a column';
 
--- The steps as the rules see them: the columns of the group as g1, g2, …, those
--- asked for as c1, c2, …, so that no name can be taken, and what the rules read.
+-- The input of the rules: the group's columns as g1, g2, …, the requested columns as
+-- c1, c2, …, so that names cannot collide, and the columns that rules read.
 CREATE FUNCTION stepadv_internal.curation_input(advantages regclass, settings jsonb, source jsonb, columns text[],
 	OUT query text, OUT names text[])
 LANGUAGE plpgsql STABLE
@@ -391,13 +390,13 @@ BEGIN
 			's.step_no::integer'];
 	names := names || '{advantage,rollout,no}'::text[];
 	IF NOT (source ->> 'by_attach')::boolean THEN
-		-- attach has made sure that no two steps of a rollout share a number.
+		-- In views of attach, step_no is unique within a rollout.
 		items := items || stepadv_internal.curation_key('s.step_id'::text,
 			stepadv_internal.base_type(stepadv_internal.column_type(curation_input.advantages, 'step_id'::text)));
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'max_staleness' IS NOT NULL THEN
-		-- What attach calls its own where a column of the user's has the name.
+		-- attach prepends run_ if a user's column has the name.
 		WHILE stepadv_internal.column_type(curation_input.advantages, 'run_' || age) IS NOT NULL LOOP
 			age := 'run_' || age;
 		END LOOP;
@@ -433,7 +432,7 @@ BEGIN
 			ELSE expression END;
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'informative' IS NOT NULL THEN
-		-- From the group's own view.
+		-- From the attachment's view _groups.
 		IF groups IS NULL THEN
 			RAISE EXCEPTION 'informative needs to know the outcomes of the rollouts of %', source ->> 'name'
 				USING ERRCODE = 'null_value_not_allowed',
@@ -456,7 +455,7 @@ BEGIN
 	FROM unnest(items, names) WITH ORDINALITY u(item, name, i);
 
 	IF by_outcome THEN
-		-- A reward that differs from step to step is no outcome of the rollout.
+		-- An outcome must not differ within a rollout, as rewards of steps do.
 		query := format('SELECT s.*, CASE WHEN lag(s.rollout) OVER in_rollout = s.rollout AND lag(s.outcome) OVER '
 			'in_rollout IS DISTINCT FROM s.outcome'
 				' THEN stepadv_internal.curation_refuse(format(%3$L, s.rollout, s.no)) = 0 ELSE %4$s END AS mixed'
@@ -479,9 +478,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_input(regclass, jsonb, jsonb, text[]) IS
 'part of select_steps: the query that gives the steps as the rules see them';
 
--- The steps of a query that pass the conditions kept, which are those of the
--- rules from first on; or with mark_removed all steps, with the number of the
--- rule that each failed.
+-- The steps of a query that pass the conditions kept, which belong to the rules from
+-- first on; with mark_removed, all steps, with the number of the rule that each
+-- failed.
 CREATE FUNCTION stepadv_internal.curation_apply(query text, names text[], kept text[], first integer,
 	mark_removed boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -501,11 +500,10 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_apply(text, text[], text[], integer, boolean) IS
 'part of select_steps: applies conditions to a query, as an item of a FROM list';
 
--- What select_steps and its like select from, a FROM item named s.  Rules that
--- compare steps are windows over what the rules before them left.  Each begins
--- with the columns of the group: one sort by group serves them all, and a
--- condition on the group goes down to the relation.  reason is an expression,
--- settings: those of all rules.
+-- The FROM item s for select_steps, explain_selection and create_selection.  Rules
+-- that compare steps are windows over the steps that earlier rules kept.  Each window
+-- begins with the group's columns, so that they share one sort by group, and a
+-- condition on the group is pushed down.  settings: parameters of all rules.
 CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, settings jsonb, columns text[],
 	mark_removed boolean, OUT steps text, OUT reason text, OUT source jsonb)
 LANGUAGE plpgsql STABLE
@@ -537,7 +535,7 @@ BEGIN
 			kept := '{}';
 			same := concat_ws(', ', CASE WHEN rule.rule <> 'balance' OR rule.setting = 'group' THEN groups END,
 				CASE WHEN curation_query.mark_removed THEN 's.removed IS NULL' END);
-			-- Rollouts are distinguished only within their group.
+			-- Ids of rollouts are unique only within a group.
 			best_first := concat_ws(', ', 'abs(s.advantage) DESC', CASE WHEN rule.rule = 'balance'
 				AND rule.setting = 'all' THEN (
 					SELECT string_agg(stepadv_internal.curation_key('s.g' || g.i,
@@ -619,7 +617,7 @@ BEGIN
 	SELECT * INTO made FROM stepadv_internal.curation_query(advantages, settings, '{}'::text[], true);
 	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1,
 		jsonb_array_length(made.source -> 'group_by')) i;
-	-- A step that passed every rule fails none of a number that is reached.
+	-- 100, above all numbers of rules, stands for steps that passed every rule.
 	RETURN QUERY EXECUTE format($q$
 		WITH parts AS MATERIALIZED (
 			SELECT %1$s, s.rollout, coalesce(s.removed, 100) AS fails, count(*) AS steps,
@@ -703,7 +701,7 @@ BEGIN
 			USING ERRCODE = 'duplicate_table', HINT = 'Give another name, or drop what has it.';
 	END IF;
 	full_name := format('%I.%I', in_schema, view_name);
-	-- The steps of a selection may be selected from again.
+	-- A selection can be the source of another one, and then already has a reason.
 	WHILE reason_name = ANY (columns) LOOP
 		reason_name := reason_name || '_too';
 	END LOOP;
@@ -711,7 +709,7 @@ BEGIN
 		'%L::jsonb)', full_name,
 		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true) '
 			ELSE '' END,
-		-- Those of the group by the name that windows know, so that conditions pass.
+		-- Select the group's columns under the names in the windows, so that conditions are pushed down.
 		(SELECT string_agg(format('s.%s AS %I', coalesce('g' || g.i, 'c' || c.i), c.name), ', ' ORDER BY c.i)
 		FROM unnest(columns) WITH ORDINALITY c(name, i)
 		LEFT JOIN jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i) ON g.name = c.name),

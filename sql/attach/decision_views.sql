@@ -1,7 +1,7 @@
--- Views about decisions, failures, loops and the graph of an attachment.
+-- Views about decisions, failures, loops and the state graph of an attachment.
 
--- A function's arguments in such a view: its options, those under the view's name
--- first, those for all methods else.
+-- A function's arguments in such a view: the options under the view's name take
+-- precedence over those for all methods.
 CREATE FUNCTION stepadv_internal.question_arguments(a stepadv_internal.attached, suffix text, function regprocedure,
 	otherwise jsonb) RETURNS text
 LANGUAGE sql STABLE
@@ -18,11 +18,11 @@ AS $$
 	FROM (SELECT f.proargnames[2:f.pronargs] AS names FROM pg_proc f WHERE f.oid = question_arguments.function) p
 $$;
 COMMENT ON FUNCTION stepadv_internal.question_arguments(stepadv_internal.attached, text, regprocedure, jsonb) IS
-'part of attach: the arguments of a function in a view that a builder makes, by the view''s options, the parameters '
-'that all methods share, and what holds otherwise';
+'part of attach: the arguments of a function in a view that a builder makes, from the view''s options, the options for '
+'all methods, and defaults (otherwise)';
 
--- What a step did, by the user's rows: the columns that its action is derived from,
--- as the relation of shown steps has them; but whether a call failed is no part of it.
+-- What a step did, in the user's words: the columns from which its action is derived,
+-- in the relation of shown steps, except whether the call failed.
 CREATE FUNCTION stepadv_internal.shown_action(a stepadv_internal.attached, alias text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -35,7 +35,7 @@ AS $$
 		FROM (SELECT v.relation, v.column_number, t.atttypid AS type, row_number() OVER () AS i
 			FROM stepadv_internal.view_columns((a).rows) v JOIN pg_attribute t ON t.attrelid = v.relation
 				AND t.attnum = v.column_number
-			-- With a signature, it also checks that the row is a step.
+			-- An action that is a signature also reads step_no, to test that the row is a step.
 			WHERE v.name = 'action' AND t.atttypid <> 'boolean'::regtype
 				AND v.column_number IS DISTINCT FROM (SELECT min(n.column_number)
 					FROM stepadv_internal.view_columns((a).rows) n WHERE n.name = 'step_no')) r
@@ -46,8 +46,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_action(stepadv_internal.attached, text) IS
 'part of attach: the action of a shown step, as text; NULL if no shown column has it';
 
--- Steps shown beside the one, or the rollout, of a row, each under an alias: the join that brings
--- it, the user's id of it, and what it did.
+-- Further steps shown in a row, each under an alias: the join, the expression for the user's
+-- id of the step, and its action.
 CREATE FUNCTION stepadv_internal.steps_beside(a stepadv_internal.attached, aliases text[], has_number boolean,
 	OUT joins text, OUT made jsonb, OUT actions text[])
 LANGUAGE plpgsql STABLE
@@ -61,7 +61,7 @@ BEGIN
 	made := '{}';
 	actions := '{}';
 	FOREACH alias IN ARRAY aliases LOOP
-		-- Of a rollout's steps the number is known, too, by which an index may lead to them.
+		-- For steps of the row's rollout step_no is also known, which an index may use.
 		joins := joins || CASE WHEN has_number AND NOT stepadv_internal.step_is_key((a).shown, (a).n_group_columns)
 			THEN stepadv_internal.join_to(a, alias, (a).shown, '{stepadv_rollout,stepadv_no}'::text[],
 				ARRAY['a.rollout_id', format('a.%s_step_no', alias)], NULL::text)
@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.steps_beside(stepadv_internal.attached, text[], boolean) IS
-'part of attach: the joins that bring steps other than the one of a row, and the expressions for their ids and actions';
+'part of attach: the joins for steps other than the row''s own, and the expressions for their ids and actions';
 
 CREATE FUNCTION stepadv_internal.decision_points_query(a stepadv_internal.attached,
 	made stepadv_internal.made_method[]) RETURNS text

@@ -1,7 +1,6 @@
--- The views of many groups: short SQL over their digests.
+-- Views of many groups: short queries over their digests.
 
--- The divisions of rows of an alias, d1, d2, …, as columns by their names, none of which is one of taken; and as they
--- are.
+-- The divisions d1, d2, … of an alias: shown, as columns with names that are not in taken, and plain, without names.
 CREATE FUNCTION stepadv_internal.division_items(a stepadv_internal.attached, alias text, taken text[], OUT shown text,
 	OUT plain text)
 LANGUAGE plpgsql STABLE
@@ -18,9 +17,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.division_items(stepadv_internal.attached, text, text[]) IS
-'part of attach: the divisions d1, d2, … of an alias as columns of a view, and as they are';
+'part of attach: the divisions d1, d2, … of an alias, as named columns of a view, and without names';
 
--- What a function reads of the digest of each group, or its counts (reader NULL, as c), with the group's columns.
+-- The rows of reader for the digest of each group, or its counts as c (reader NULL), with the group's columns.
 CREATE FUNCTION stepadv_internal.digest_view_by_group(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	asked text[], reader text, results text[], items jsonb)
 RETURNS text
@@ -43,7 +42,7 @@ BEGIN
 	RETURN format('SELECT %1$s FROM (SELECT %2$s, %3$s, %4$s FROM %5$s%6$s) a CROSS JOIN LATERAL (SELECT %7$s) g(%8$s)',
 		beside.items, k_list, (stepadv_internal.division_items(a, 'd'::text, '{}'::text[])).plain,
 		CASE WHEN reader IS NULL THEN 'r.c' ELSE 'r.*' END, stepadv_internal.digests(a, made, asked, NULL::text),
-		-- Read once (OFFSET 0), and conditions on the group go below.
+		-- OFFSET 0: computed once; conditions on the group are still pushed down.
 		' CROSS JOIN LATERAL ' || coalesce('stepadv.' || quote_ident(reader) || '(d.digest)',
 			'(SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0)') || ' r', replace(k_list, 'd.k', 'a.k'),
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text));
@@ -51,11 +50,11 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.digest_view_by_group(stepadv_internal.attached, stepadv_internal.made_method[],
 	text[], text, text[], jsonb) IS
-'part of attach: the query of a view of what is read of the digest of each group';
+'part of attach: the query of a view that reads the digest of each group';
 
--- The rows of a view's reader for the digests of all groups of a division together, or of each group where no part
--- is named: a query for the best steps, or the greatest difference, then folds the groups that have them.
--- Of calls only what the columns show.
+-- The rows of a view's reader for the merged digest of each division, or, if no part is named, for the digest of
+-- each group: a query for the best steps, or the greatest difference, then folds only the groups that have them.
+-- For calls, only what the columns show.
 CREATE FUNCTION stepadv_internal.digest_view(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	v stepadv_internal.combined_views) RETURNS text
 LANGUAGE sql STABLE
@@ -81,7 +80,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.digest_view(stepadv_internal.attached, stepadv_internal.made_method[],
 	stepadv_internal.combined_views) IS
-'part of attach: the query of a view of what a function reads of the digests, by division';
+'part of attach: the query of a view of the rows that a function reads from digests, by division';
 
 -- ---- Over time
 

@@ -1,6 +1,6 @@
--- The digests of an attachment's groups: what the views of many groups read.
+-- The digests of an attachment's groups, which the views of many groups read.
 
--- With a history, estimates of a group's steps change with other groups: such methods are in no digest.
+-- Digests omit methods with a history, whose estimates depend on other groups.
 CREATE FUNCTION stepadv_internal.methods_by_group(made stepadv_internal.made_method[])
 	RETURNS stepadv_internal.made_method[]
 LANGUAGE sql STABLE
@@ -14,10 +14,10 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.methods_by_group(stepadv_internal.made_method[]) IS
 'part of attach: the methods that read only the group';
 
--- ---- What tables say of rollouts and calls
+-- ---- Measures of rollouts, and calls
 
--- What is measured of rollouts: names, and these; the joins that bring it, where the group itself does not have it, and
--- the categories of calls, as l.calls, where they are asked for.
+-- measures: names of what is measured per rollout; joins: for measures that the group's value does not contain, and
+-- for the categories of calls, as l.calls, if requested; ids, numbers: the rollouts and measures from the joins.
 CREATE FUNCTION stepadv_internal.digest_joins(a stepadv_internal.attached, has_measures boolean, has_calls boolean,
 	OUT measures text[], OUT joins text, OUT ids text, OUT numbers text)
 LANGUAGE plpgsql STABLE
@@ -30,7 +30,7 @@ DECLARE
 	took regclass;
 	pair integer;
 	category CONSTANT text := CASE WHEN has_calls THEN stepadv_internal.call_category(a, 'b'::text, NULL::text) END;
-	-- Calls of which nothing is told are not looked at, where that can be seen from columns.
+	-- Skip calls without a category, ok or grounded, if columns show that.
 	told CONSTANT text := CASE WHEN category = 'b.stepadv_category' THEN ' AND (' || stepadv_internal.list(ARRAY(
 		SELECT c.c FROM unnest('{stepadv_category,stepadv_ok,stepadv_grounded}'::text[]) c(c)
 		WHERE stepadv_internal.column_type((a).shown, c.c) IS NOT NULL), 'b.%1$I IS NOT NULL'::text, ' OR '::text)
@@ -55,14 +55,14 @@ BEGIN
 	IF NOT has_measures THEN
 		RETURN;
 	END IF;
-	-- By rollout the tokens of its responses, which are known where those of all its steps are.
+	-- The number of response tokens of each rollout; NULL if a step has none stored.
 	IF stepadv_internal.column_type((a).shown, 'stepadv_response_token_ids'::text) IS NOT NULL THEN
 		tokens := format('(SELECT %1$s, s.stepadv_rollout, CASE WHEN count(s.stepadv_response_token_ids) = count(*)'
 				' THEN sum(pg_catalog.cardinality(s.stepadv_response_token_ids))::float8 END AS n_tokens FROM %2$s s '
 					'WHERE s.stepadv_no IS NOT NULL GROUP BY %1$s, s.stepadv_rollout)',
 			stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name((a).shown));
 	END IF;
-	-- How long a rollout took, where its start and end are given together.
+	-- The duration of a rollout, if its start and end are in the same adapter.
 	SELECT nullif(min(c.view::oid)::regclass, (a).rows) INTO took FROM unnest('{started_at,ended_at}'::text[]) r(role)
 		CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
 	HAVING count(c.view) = 2 AND min(c.view::oid) = max(c.view::oid);
@@ -72,8 +72,8 @@ BEGIN
 		(4, 'cost', 'cost' = ANY (roles)),
 		(5, 'response_tokens', tokens IS NOT NULL), (6, 'seconds', took IS NOT NULL)) m(i, name, is_there)
 	WHERE m.is_there;
-	-- Of each group its rollouts as ids, and what is measured of each: in a relation by the group's columns of a
-	-- view, x being its rows, which of two numbers that is (0: the only one).
+	-- For each group, its rollouts (ids) and their measures (numbers), from the rows x of a relation with the group's
+	-- columns of a view; place: which of two measures it is (0: the only one).
 	joins := coalesce((SELECT string_agg(format(' LEFT JOIN (SELECT %1$s, array_agg(x.stepadv_rollout::bigint) FILTER '
 		'(WHERE x.stepadv_rollout IS NOT NULL) AS ids, array_agg(ARRAY[%2$s]::float8[]) FILTER (WHERE '
 			'x.stepadv_rollout IS NOT NULL) AS numbers FROM %3$s x GROUP BY %1$s) %4$s ON %5$s',
@@ -82,7 +82,7 @@ BEGIN
 		m.alias, stepadv_internal.same_group(m.alias, m.view, 'g'::text, (a).rows, (a).n_group_columns)), ''
 			ORDER BY m.i)
 		FROM (VALUES (1, 't', (a).shown, tokens, 'x.n_tokens', pair),
-			-- Infinite times have no distance.
+			-- NULL if the start or the end is infinite.
 			(2, 'd', took, stepadv_internal.relation_name(took),
 			'CASE WHEN pg_catalog.isfinite(x.stepadv_started_at) AND pg_catalog.isfinite(x.stepadv_ended_at)'
 			' THEN extract(epoch FROM x.stepadv_ended_at OPERATOR(pg_catalog.-) x.stepadv_started_at)::float8 END',
@@ -94,13 +94,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.digest_joins(stepadv_internal.attached, boolean, boolean) IS
-'part of attach: what is measured of rollouts, the joins that bring it and the categories of calls, and the rollouts '
-	'and numbers of g that they bring';
+'part of attach: what is measured of rollouts, the joins for it and for the categories of calls, and the rollouts '
+	'and numbers of g from these joins';
 
 -- ---- Digests
 
--- What a digest is asked for beside counts: methods, calls, measures, horizons; the query of digests of the groups,
--- with k1, k2, … (the group's columns), the divisions that stand for none of these, and digest.
+-- parts: contents of the digests besides counts (methods, calls, measures, horizons).  The query returns k1, k2, …
+-- (the group's columns), the divisions that are not among these, and digest.
 CREATE FUNCTION stepadv_internal.digest_query(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	parts text[]) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -114,7 +114,7 @@ DECLARE
 	has_horizons CONSTANT boolean := 'horizons' = ANY (parts) AND 'state' = ANY (stepadv_internal.available_roles(a));
 	own CONSTANT stepadv_internal.made_method[] := CASE WHEN 'methods' = ANY (parts)
 		THEN stepadv_internal.methods_by_group(made) ELSE '{}' END;
-	-- Of each group its advantages by all of them, whichever _compare shows, as m.advantages.
+	-- The advantages of a group by all these methods, as m.advantages, whichever _compare shows.
 	advantages CONSTANT text := CASE WHEN own <> '{}' THEN ' CROSS JOIN LATERAL '
 		|| (stepadv_internal.method_rows(own, NULL::text, format('stepadv.outcomes(g.%I)',
 		stepadv_internal.value_name(a)), '{step_id,rollout_id,step_no,success,return}'::text[])).as_array END;
@@ -157,13 +157,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.digest_query(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS
-'part of attach: the query of the digests of all groups by division, with what is asked for: counts, methods, calls, '
+'part of attach: the query of the digests of all groups by division, with the requested parts: counts, methods, calls, '
 	'measures, horizons';
 
--- The relation d: k1, k2, …, the group's columns; d1, d2, …, all divisions; digest.  As kept, and of
--- groups of which that could not be made what is asked for.  Of a part: d1, d2, … and what is in it of all groups
--- together.  Each source is rolled up on its own first: the planner can estimate the number of divisions of what is
--- kept, but not of a union, for which it sorts all digests.
+-- The relation d: k1, k2, …, the group's columns; d1, d2, …, all divisions; digest.  It reads the kept digests, and
+-- computes those of groups whose kept digest is NULL.  With part: d1, d2, … and that part of all groups together.
+-- Each source is rolled up on its own first: the planner can estimate the number of divisions in the kept table,
+-- but not in a union, for which it sorts all digests.
 CREATE FUNCTION stepadv_internal.digests(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	parts text[], part text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -180,7 +180,7 @@ DECLARE
 	not_kept stepadv_internal.attached := a;
 	shown text;
 	queries text[];
-	-- The last column.
+	-- The name of its last column.
 	digest CONSTANT text := (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = (a).digests AND c.attnum > 0
 		AND NOT c.attisdropped ORDER BY c.attnum DESC LIMIT 1);
 BEGIN
@@ -201,14 +201,14 @@ BEGIN
 			stepadv_internal.relation_name((a).digests),
 				stepadv_internal.list(stepadv_internal.group_columns((a).digests, (a).n_group_columns), 'c.%1$I'::text,
 				', '::text),
-			-- Of calls there is something by method in what is kept.
+			-- Kept digests count calls by method.
 			stepadv_internal.digest_query(not_kept, made, parts || CASE WHEN 'calls' = ANY (parts) THEN '{methods}'
 				ELSE '{}' END::text[]),
 			digest, k_list,
 			(SELECT string_agg(format('f.k%1$s %2$s c.k%1$s', k.attnum, stepadv_internal.equality_operator(k.atttypid)),
 					' AND ' ORDER BY k.attnum)
 				FROM pg_attribute k WHERE k.attrelid = (a).digests AND k.attnum BETWEEN 1 AND (a).n_group_columns),
-			-- Conditions on the group go below by the key.
+			-- Return the key of c, so that conditions on the group are pushed down.
 			regexp_replace(regexp_replace(names, '\mk', 'c.k', 'g'), '\md', 'f.d', 'g') || ', f.digest', names)];
 	END IF;
 	queries := ARRAY(SELECT format('(SELECT %s%s, x.digest FROM (%s) x(%s, digest))', x_list, shown, q.query, names)

@@ -1,6 +1,6 @@
--- The arguments of attach: columns by their roles, options, and their checks.
+-- The arguments of attach: columns by role, options, and their checks.
 
--- A relation that an option names, as written: without a schema it is beside the source.
+-- The relation that an option names; without a schema, it is in that of the source.
 CREATE FUNCTION stepadv_internal.relation_option(options jsonb, name text, source regclass) RETURNS regclass
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -23,7 +23,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.relation_option(jsonb, text, regclass) IS
 'part of attach: the relation that an option names; NULL: none';
 
--- A list of names: of one name, too.
 CREATE FUNCTION stepadv_internal.name_list(given jsonb, name text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -68,7 +67,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_columns(jsonb) IS
 'part of attach: error if columns by role are invalid';
 
--- Options for all views are taken out; what is left is for single ones.
+-- Moves options of attach itself to their own fields; the rest are for views and methods.
 CREATE FUNCTION stepadv_internal.given(source regclass, group_by text[], roles jsonb, options jsonb)
 	RETURNS stepadv_internal.given
 LANGUAGE plpgsql STABLE
@@ -102,7 +101,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.given(regclass, text[], jsonb, jsonb) IS
 'part of attach: its arguments, in one value';
 
--- Errors where what was given cannot be meant.
+-- Error if the arguments are incomplete or contradict each other.
 CREATE FUNCTION stepadv_internal.check_given(g stepadv_internal.given) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -172,10 +171,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_given(stepadv_internal.given) IS
-'part of attach: error where what was given cannot be meant';
+'part of attach: error if its arguments are incomplete or contradict each other';
 
--- The relations are there, are tables or views, may be read, and have the columns
--- of the group, those that they are joined by, and those that are to be shown.
+-- The relations must exist, be tables or views, be readable, and have the columns
+-- of the group, those that they are joined by, and those to show.
 CREATE FUNCTION stepadv_internal.check_relations(g stepadv_internal.given) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -230,7 +229,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_relations(stepadv_internal.given) IS
 'part of attach: error where a relation cannot be read or lacks a column';
 
--- An option that no view takes is a mistake, whether the view is made or not.
+-- An option that no view has is an error, even if its view is not created.
 CREATE FUNCTION stepadv_internal.check_options(a stepadv_internal.attached, has_tool boolean) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -264,7 +263,7 @@ BEGIN
 		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.suffix <> 'values' ORDER BY v.place);
 	PERFORM stepadv_internal.view_options(a, v.suffix) FROM stepadv_internal.combined_views v
 		WHERE (a).options ? v.suffix;
-	-- Arguments of the others are checked where they are called.
+	-- Arguments of methods whose columns are given are checked in their calls.
 	PERFORM stepadv_internal.arguments(m.function, CASE WHEN m.takes_history
 		THEN ((a).options -> m.method) - 'history'::text ELSE (a).options -> m.method END)
 	FROM unnest(methods) m

@@ -1,15 +1,14 @@
 -- Methods that learn from earlier groups of the same task: option {"batch_td":
--- {"history": 20, "decay": 0.9}} of attach, of a method or an instance of one.
+-- {"history": 20, "decay": 0.9}} of attach, for a method or an instance of one.
 --
--- The history of a group g are the groups of its task, run and dimensions whose policy
--- step is before its own, so later groups never change the estimates of
--- it.  It is made where the method is called, by a subquery that finds those groups by the
--- task and then each by its key: views read what is kept, or the rows, when they
--- are asked, and are never out of date.
+-- The history of a group g consists of the groups of the same task, run and dimensions
+-- with an earlier policy step, so later groups never change its estimates.  A subquery
+-- in the method's call finds these groups by the task and folds each by its key (or
+-- reads it, if kept), so that views are always up to date.
 --
--- Aliases: s a row of the relation that describes the runs, o its row of g, p a group before it.
+-- Aliases: s row of the relation that describes runs, o its row for g, p earlier group.
 
--- A group in the form that its method needs with a history.
+-- Methods compare the policy step of the group with those of its history.
 CREATE FUNCTION stepadv_internal.of_policy_step(rollouts stepadv.rollout_group, policy_step bigint)
 	RETURNS stepadv.rollout_group
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -43,10 +42,10 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.history_reach(text, jsonb) IS
 'part of attach: the option "history" of a method, checked: a number of policy steps, infinity for true, NULL for none';
 
--- What is known of a rollout's run and is of its history: each with the adapter and,
--- where it is the group's, the number of its column; i 1 is the task, 2 the step.  own: what
--- it is of a group g, over g and o; in_common: what it is of the rollouts s of a group, of several
--- policies the newest, else what all that are known agree on; equality: of its type.
+-- The roles that define a history: i 1 is the task, 2 the policy step, then run and dimensions.
+-- view, key: as in run_column; own: the expression for a group g, over g and o; in_common: the
+-- aggregate over rollouts s of a group: the newest policy step, otherwise the value if all that
+-- have one agree; equality: the operator of its type.
 CREATE FUNCTION stepadv_internal.history_roles(a stepadv_internal.attached) RETURNS TABLE (i integer, role text,
 	view regclass, key integer, own text, in_common text, equality text)
 LANGUAGE sql STABLE
@@ -91,8 +90,8 @@ COMMENT ON FUNCTION stepadv_internal.check_history(stepadv_internal.attached, te
 'part of attach: error if the task or the order of groups is unknown, or if the groups of a task may be in '
 'several shards';
 
--- The relation s, with the group's columns and those of the roles: what is kept or the
--- adapter of rows where all are columns of the group, else the relation that has them.
+-- The relation s, with the group's columns and those of the roles: the kept groups or the
+-- adapter of rows if all are columns of the group, and otherwise the adapter that has them.
 CREATE FUNCTION stepadv_internal.history_source(a stepadv_internal.attached, OUT relation text, OUT shaped_as regclass)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -116,11 +115,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history_source(stepadv_internal.attached) IS
-'part of attach: the relation with the task and policy step of groups, and the one whose columns the '
-'group''s are in it';
+'part of attach: the relation with the task and policy step of groups, and the adapter or kept table whose columns it '
+'has';
 
--- The relation p: a row per group of the task of g, with its key and what is known of it,
--- by numbers as in o.  By the task an index serves; one that is not known has no groups.
+-- The relation p: a row per group of the task of g, with its key and the roles as c1, c2, …,
+-- as in o.  An index on the task can be used.  An unknown (NULL) task has no groups.
 CREATE FUNCTION stepadv_internal.groups_of_task(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -162,7 +161,7 @@ BEGIN
 		RETURN;
 	END IF;
 	PERFORM stepadv_internal.check_history(a, (m).method);
-	-- The relation o: a row with what is known of the group g and is none of its columns; NULL where all is.
+	-- The relation o: a row with the roles of g that are not columns of the group; NULL if all are.
 	SELECT format('(SELECT %s FROM %s WHERE %s) o', string_agg(format('%s AS c%s', h.in_common,
 		h.i), ', ' ORDER BY h.i), min(s.relation),
 		stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns))
@@ -170,8 +169,8 @@ BEGIN
 	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
 	WHERE h.key IS NULL
 	GROUP BY s.shaped_as;
-	-- A bigint of the key of a group, another for each but by chance; a NULL is a value, too.  Immutable for most
-	-- types, as shards want it.
+	-- A hash of the key of a group, in which NULL is a value, too.  Immutable for most types, as required on
+	-- shards.
 	SELECT format('stepadv.signature_hash(%s)',
 		string_agg(format('pg_catalog.int8send(COALESCE(%s, 0)::bigint) OPERATOR(pg_catalog.||) '
 		'pg_catalog.boolsend(%s IS NOT DISTINCT FROM NULL)',
@@ -180,8 +179,8 @@ BEGIN
 	INTO identity
 	FROM unnest(stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY k(k, i)
 		CROSS JOIN LATERAL format('p.%I', k.k) c(c);
-	-- Whether a group p of the task comes before o and shares all else with it; what is not known is shared with
-	-- whom it is not known of either.
+	-- The condition that a group p of the task is earlier than g and has the same other roles; two NULLs are the
+	-- same.
 	SELECT concat('p.c2 OPERATOR(pg_catalog.<) ', min(h.own) FILTER (WHERE h.i = 2),
 		CASE WHEN reach < 'Infinity'
 			THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(%s::bigint, %s::bigint) OPERATOR(pg_catalog.-) '
@@ -190,7 +189,7 @@ BEGIN
 			'NULL)', h.i, h.equality, h.own), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
 	INTO earlier
 	FROM stepadv_internal.history_roles(a) h;
-	-- The group p as g, with its value.
+	-- The value of the group p, under the alias g.
 	folded := CASE WHEN (a).folded IS NOT NULL
 		THEN format('(SELECT c.rollouts AS %s FROM %s c WHERE %s AND %s) g', stepadv_internal.value_name(a),
 			stepadv_internal.relation_name((a).folded),

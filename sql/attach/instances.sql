@@ -1,11 +1,11 @@
--- Instances of methods: the same estimator several times, each under a name of its
--- own with parameters of its own, as option {"methods": {"grpo_step": {"method":
--- "grpo", "step_rewards": true}}} of attach has them.  Besides parameters one may
--- have a unit, and say which of the reward components count.
+-- Instances of methods: the same estimator several times, each with its own name and
+-- parameters, such as the option {"methods": {"grpo_step": {"method": "grpo",
+-- "step_rewards": true}}} of attach.  An instance may also have a unit and weights of
+-- the reward components.
 
--- Those of the options, in the order of their methods, then by name.  One whose
--- method is not there, or not any more, is left out, as methods themselves are;
--- attach has refused it.
+-- The instances in the options, in the order of their methods, then by name.  An
+-- instance whose method no longer exists is left out, as the method itself is; attach
+-- raises an error for an unknown one.
 CREATE FUNCTION stepadv_internal.instances(owner oid, options jsonb) RETURNS SETOF stepadv_internal.known_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -42,7 +42,7 @@ COMMENT ON FUNCTION stepadv_internal.instances(oid, jsonb) IS
 'part of attach: the instances of methods that the options name, for views of a role: each a method with a name of '
 'its own';
 
--- Where a method has come to be called as an instance is, the instance keeps the name.
+-- If a method was registered later under the name of an instance, the instance keeps it.
 CREATE FUNCTION stepadv_internal.methods_of(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.known_method
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -61,8 +61,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.methods_of(stepadv_internal.attached) IS
 'part of attach: the methods for the views of an attachment, its instances of methods after all others';
 
--- The weight of each reward component for an instance: those that it names count
--- once, or as specified.
+-- The weight of each reward component for an instance: 1 for those in a list of names,
+-- or as given in an object.
 CREATE FUNCTION stepadv_internal.reward_weights(a stepadv_internal.attached, rewards jsonb) RETURNS float8[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -96,11 +96,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.reward_weights(stepadv_internal.attached, jsonb) IS
-'part of attach: weights of the reward components, in their order, of an instance''s "rewards"; error on what they '
-'cannot be';
+'part of attach: weights of the reward components, in their order, from an instance''s "rewards"; error if these are '
+'invalid';
 
--- The group that a method is called with, and what that is, in words: '' for the method itself.  One with turns
--- for steps has also histories of turns.
+-- The group that a method is called with, and a description of it: '' for the method itself.  With turns as steps,
+-- histories consist of turns, too.
 CREATE FUNCTION stepadv_internal.instance_group(a stepadv_internal.attached, instance jsonb, OUT argument text,
 	OUT words text)
 LANGUAGE plpgsql STABLE
@@ -130,7 +130,6 @@ COMMENT ON FUNCTION stepadv_internal.instance_group(stepadv_internal.attached, j
 'part of attach: the group as a value that a method or an instance of a method is called with, and what is '
 'special about it';
 
--- The settings of an instance besides its parameters.
 CREATE FUNCTION stepadv_internal.check_instance(a stepadv_internal.attached, m stepadv_internal.known_method)
 	RETURNS void
 LANGUAGE plpgsql STABLE
@@ -218,7 +217,7 @@ BEGIN
 					to_jsonb(option.name));
 		END IF;
 		PERFORM stepadv_internal.check_method_name(option.name, 'Give another name in "methods".'::text);
-		-- What is added up of a method is called after it.
+		-- Sums of a method's advantages have names with these endings.
 		IF option.name <> regexp_replace(option.name, '_(abs|square)$', '')
 			AND regexp_replace(option.name, '_(abs|square)$', '') = ANY (names) THEN
 			RAISE EXCEPTION 'method "%" would be taken for something else', option.name USING ERRCODE = 'invalid_name',

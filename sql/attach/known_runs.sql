@@ -1,11 +1,11 @@
--- What views show of the run that a rollout is of: task, run, policy version and
--- step, and how old the policy was.  It is found by the rollout, by joins that the
--- planner leaves out when its columns are not read.
+-- What views show of a rollout's run: task, run, policy version and step, and
+-- staleness.  Joins by rollout bring it, which the planner removes if the columns
+-- are not read.
 --
--- Aliases: r the table of rollouts, o the source's own rows, n
--- the newest step of a policy, which may also be in r, as newest.
+-- Aliases: r table of rollouts, o the source's own rows, n newest policy step (or
+-- the column newest of r).
 
--- The adapter that has a role of the run; key: which of the group's columns it is.
+-- The adapter that has a role of the run; key: the number of the group's column that it is.
 CREATE FUNCTION stepadv_internal.run_column(a stepadv_internal.attached, role text, OUT view regclass, OUT key integer)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -24,8 +24,8 @@ COMMENT ON FUNCTION stepadv_internal.run_column(stepadv_internal.attached, text)
 'part of attach: the adapter with the column of a role, and the number of the column if it belongs to the group; '
 'NULL if it was not given';
 
--- Those of the roles that are known, over g, r and o.  own: the group has the
--- column under that very name.
+-- Expressions for the given roles over g, r and o.  own: a column of the group has
+-- the name of the role.
 CREATE FUNCTION stepadv_internal.run_expressions(a stepadv_internal.attached, roles text[])
 	RETURNS TABLE (i integer, role text, view regclass, alias text, expression text, own boolean)
 LANGUAGE plpgsql STABLE
@@ -44,11 +44,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_expressions(stepadv_internal.attached, text[]) IS
-'part of attach: what is known of a rollout''s run, as expressions over a group g and what run_joins brings';
+'part of attach: the given properties of a rollout''s run, as expressions over a group g and the joins of run_joins';
 
--- What all rollouts of a group agree on, of those of a relation s: the select list.  kept: the query of the same of a
--- group g by its kept digests, NULL where these are not divided by all of it.  What has one division has it in that
--- row; of others, and of those whose digest is made when it is read, the rollouts have it.
+-- items: select list over rollouts s of a group: the value that all of them have, or NULL.  kept: a query for the same
+-- of a group g from its kept digests; NULL if these are not divided by all roles.  A group with a single division has
+-- the value in that row; for others, and if the digest is not kept, the rollouts are read.
 CREATE FUNCTION stepadv_internal.agreed(a stepadv_internal.attached, view regclass, OUT items text, OUT kept text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -66,7 +66,7 @@ BEGIN
 			'pg_catalog.count(s.%1$I) OPERATOR(pg_catalog.=) pg_catalog.count(*)'
 			' THEN (pg_catalog.array_agg(s.%1$I))[1] END AS %1$I', t.attname) AS item, c.attname AS division
 		FROM pg_attribute t
-		-- A division has the name of its role, unless that is one of the group's columns.
+		-- A division has the name of its role, unless a column of the group has it.
 		LEFT JOIN pg_attribute c ON c.attrelid = (a).digests AND c.attnum > n AND NOT c.attisdropped
 			AND 'stepadv_' || c.attname = t.attname
 			AND (stepadv_internal.run_column(a, c.attname::text)).view = agreed.view
@@ -91,11 +91,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.agreed(stepadv_internal.attached, regclass) IS
-'part of attach: the columns of an adapter about the runs of a group, where all its rollouts agree, as a select list, '
-'and where digests are kept and divided by all of it, as a query of these';
+'part of attach: the columns of an adapter about the runs of a group, NULL if its rollouts differ, as a select list, '
+'and as a query of the kept digests if these are divided by all of them';
 
--- The newest step of the policy in the run of a group g, as a query within r, which is then asked of it once a group;
--- NULL unless an index leads to it.
+-- The newest policy step in the run of a group g, as a subquery within r, where it runs once per group; NULL unless
+-- an index can find it.
 CREATE FUNCTION stepadv_internal.newest(a stepadv_internal.attached) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -126,8 +126,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.newest(stepadv_internal.attached) IS
 'part of attach: the newest policy step of a group''s run, as a query within r; NULL where a join brings it';
 
--- The joins that bring r and o, as far as they are among the aliases: to rows a of a
--- step or rollout of g, or, where a row is a group, what all its rollouts agree on.
+-- The joins for those of r and o that are among the aliases: to rows a of a step or
+-- rollout of g; if a row is a group, with the values that all its rollouts share.
 CREATE FUNCTION stepadv_internal.run_joins(a stepadv_internal.attached, kind text, aliases text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -158,8 +158,8 @@ COMMENT ON FUNCTION stepadv_internal.run_joins(stepadv_internal.attached, text, 
 'part of attach: the joins that provide the known properties of the run of a row''s rollout; for a group, those '
 'that all of its rollouts share';
 
--- How many steps of the policy came, in the run, since that of an expression: the
--- newest of the run, or where the run of a row is not known, of all.
+-- The newest policy step of the run, or of all if the run of a row is NULL, minus
+-- the expression step.
 CREATE FUNCTION stepadv_internal.staleness(a stepadv_internal.attached, step text, run text, OUT expression text,
 	OUT joins text)
 LANGUAGE plpgsql STABLE
@@ -181,9 +181,9 @@ BEGIN
 		known_as := CASE WHEN of_run.key IS NOT NULL
 			THEN format('z.%I', (stepadv_internal.group_columns(of_step.view, n))[of_run.key])
 			WHEN of_run.view = of_step.view THEN 'z.stepadv_run_id' ELSE 'y.stepadv_run_id' END;
-		-- Where a query names the run, the planner gives that to both sides instead of the join: from 16 on no
-		-- condition is left then that proves that n has one row, and n is computed for queries that do not read an age.
-		-- The same condition in other words stays.
+		-- If a query gives the run, the planner compares both sides with that constant and drops the join condition:
+		-- since PostgreSQL 16 it can then no longer prove that n has one row, and computes n even if staleness is not
+		-- read.  The same condition, written differently, remains.
 		joins := format(' LEFT JOIN (SELECT %1$s AS run_id, pg_catalog.max(z.stepadv_policy_step) AS newest FROM %2$s '
 			'z%3$s GROUP BY %1$s) n ON n.run_id %4$s %5$s'
 			' AND n.run_id %4$s CASE WHEN %5$s IS NOT DISTINCT FROM NULL THEN NULL ELSE %5$s END', known_as, steps,
@@ -204,8 +204,8 @@ COMMENT ON FUNCTION stepadv_internal.staleness(stepadv_internal.attached, text, 
 'part of attach: how many policy steps the newest of the run is after that of an expression, and the join that it '
 'needs; NULL where no policy_step was given';
 
--- What a view shows of the runs, after the names that it has: those of the roles that
--- it does not show already, and staleness.  joins: beside those of the aliases.
+-- What a view shows of runs after its other columns: the roles that it does not show
+-- already, and staleness.  joins: those needed in addition to the aliases'.
 CREATE FUNCTION stepadv_internal.run_items(a stepadv_internal.attached, kind text, names text[], roles text[],
 	OUT items text[], OUT aliases text[], OUT joins text)
 LANGUAGE plpgsql STABLE
@@ -219,7 +219,7 @@ BEGIN
 	aliases := '{}';
 	joins := '';
 	FOR known IN SELECT * FROM stepadv_internal.run_expressions(a, roles) e WHERE NOT e.own
-		-- Unless what is shown beside the row has that column, under the name of the role.
+		-- Skip a column that is also shown beside the row under the name of the role.
 		AND NOT EXISTS (SELECT FROM stepadv_internal.shown_columns(a, kind, '{}'::text[]) s
 			JOIN stepadv_internal.view_columns(e.view) c ON c.name = 'stepadv_' || e.role
 			CROSS JOIN LATERAL stepadv_internal.feeds(CASE s.alias WHEN 'r' THEN (a).shown_rollouts ELSE (a).shown END,
@@ -243,7 +243,7 @@ BEGIN
 		age.aliases := age.aliases || 'newest'::text;
 	END IF;
 	IF age.expression IS NOT NULL THEN
-		-- Rollouts of a group that are of several runs, or of none that is known, have no age in common.
+		-- NULL for a group whose rollouts belong to several runs, or to an unknown one.
 		items := items || format('%s AS %I', CASE WHEN kind = 'group' AND age.joins <> ''
 			THEN format('(n.newest OPERATOR(pg_catalog.-) %s)', age.step) ELSE age.expression END,
 			stepadv_internal.free_name(names, 'staleness'::text, 'run_'::text));
@@ -253,5 +253,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_items(stepadv_internal.attached, text, text[], text[]) IS
-'part of attach: what a view shows of the runs of its rollouts, at the end of its select list, and the joins that '
-'bring it';
+'part of attach: the columns about runs at the end of the select list of a view, and the joins that they need';

@@ -1,8 +1,8 @@
--- load_rollouts: from lines of JSON, a step each, to the tables of create_tables, in
--- SQL alone.  The keys of a line are in docs/tables.md.  Files, of any format, are
--- read by the client: docs/import.md.
+-- load_rollouts: loads lines of JSON, one step each, into the tables of create_tables,
+-- in SQL alone.  docs/tables.md lists the keys of a line.  The client reads files of
+-- other formats: docs/import.md.
 
--- A parsed step, and its columns of the rollout.
+-- A parsed step, with its rollout's columns.
 CREATE TYPE stepadv_internal.parsed_step AS (
 	problem text, n_nul_replaced integer,
 	group_id text, rollout_id text, step_no integer, turn integer,
@@ -23,18 +23,18 @@ COMMENT ON TYPE stepadv_internal.parsed_step IS
 -- A line
 -- ----------
 
--- No row where a value is not what it should be, or an error (class 22 or 54):
--- problem_of_line has which.
+-- An invalid value leads to no row, or to an error of class 22 or 54;
+-- problem_of_line finds the reason.
 CREATE FUNCTION stepadv_internal.step_of_json(j jsonb) RETURNS SETOF stepadv_internal.parsed_step
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT NULL::text AS text, 0, x.group_id #>> '{}', x.rollout_id #>> '{}', x.step_no::numeric, x.turn::numeric,
 		x.observation, x.next_observation, x.action, x.tool #>> '{}', x.args, x.ok::boolean,
-		-- These casts take "1" for no number and 1 for no truth.
+		-- Casts from jsonb do not accept "1" as a number, or 1 as a boolean.
 		x.reward::float8, x.turn_reward::float8, x.value::float8, x.cost::float8,
 		nullif(x.prompt_token_ids, '{}'), nullif(x.response_token_ids, '{}'),
 		nullif(x.response_mask, '{}'), nullif(x.rollout_logprobs, '{}'),
-		-- What has no column of its own is kept all the same.
+		-- Keys without a column are stored in metadata.
 		CASE WHEN y.rest = '{}' THEN x.meta
 			WHEN x.meta IS NULL THEN y.rest
 			WHEN jsonb_typeof(x.meta) = 'object' THEN x.meta || y.rest
@@ -43,7 +43,7 @@ BEGIN ATOMIC
 		x.policy_version #>> '{}', coalesce(x.model #>> '{}', x.meta ->> 'model'), x.channel #>> '{}',
 			x.curation #>> '{}',
 		(x.started_at #>> '{}')::timestamptz, (x.ended_at #>> '{}')::timestamptz,
-		-- To tell a repeated line from a contradicting one.
+		-- Distinguishes a repeated line from a contradicting one.
 		stepadv.signature_hash(j),
 		x.task_id #>> '{}', x.run_id #>> '{}', x.policy_step::numeric, x.tags
 	FROM jsonb_to_record(j) x(group_id jsonb, rollout_id jsonb, step_no jsonb, turn jsonb, observation text,
@@ -58,7 +58,7 @@ BEGIN ATOMIC
 			'policy_version', 'model', 'channel', 'curation', 'started_at', 'ended_at', 'meta', 'task_id', 'run_id',
 			'policy_step', 'tags'] AS rest OFFSET 0) y
 	WHERE jsonb_typeof(x.rollout_id) IN ('string', 'number')
-		-- Which of these must be given, the tables say.
+		-- The tables define which of these are required.
 		AND '{string,number}' @> ARRAY[coalesce(jsonb_typeof(x.group_id), 'string'),
 			coalesce(jsonb_typeof(x.task_id), 'string'), coalesce(jsonb_typeof(x.run_id), 'string'),
 			coalesce(jsonb_typeof(x.policy_version), 'string')]
@@ -77,7 +77,7 @@ COMMENT ON FUNCTION stepadv_internal.step_of_json(jsonb) IS
 'part of load_rollouts: the object of a line as the columns of rollouts and steps; no row, or an error, if it '
 'cannot be used';
 
--- Why a line's object cannot be used, in words of our own where there are any.
+-- The reason why a line's object is invalid; PostgreSQL's error if no check finds one.
 CREATE FUNCTION stepadv_internal.problem_of_line(j jsonb, error text) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -92,7 +92,7 @@ BEGIN
 		ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a '
 			|| f.kinds[1] END, t.kind) END
 	INTO problem
-	-- Keys that have one type, the types of JSON they may have, and whether they must be given.
+	-- Keys, the JSON types that they may have, and whether they are required.
 	FROM (
 		VALUES ('group_id', '{string,number}'::text[], false), ('rollout_id', '{string,number}', true),
 		('task_id', '{string,number}', false), ('run_id', '{string,number}', false), ('policy_step', '{number}', false),
@@ -127,8 +127,8 @@ COMMENT ON FUNCTION stepadv_internal.problem_of_line(jsonb, text) IS
 'part of load_rollouts: the reason why the object of a line is invalid for step_of_json, which returned no row or '
 'raised this error';
 
--- Never raises an error on bad data.  (A block with EXCEPTION is a subtransaction: not
--- in parallel workers.)
+-- Invalid data never raises an error.  PARALLEL UNSAFE, since a block with EXCEPTION
+-- starts a subtransaction.
 CREATE FUNCTION stepadv_internal.parse_rollout_line(line text) RETURNS stepadv_internal.parsed_step
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 5000
 SET search_path = pg_catalog, pg_temp
@@ -143,8 +143,8 @@ DECLARE
 	detail text;
 BEGIN
 	BEGIN
-		-- U+0000, which jsonb and text cannot hold, as U+FFFD.  Pairs of backslashes are put out of sight while escapes
-		-- are looked for.
+		-- Replace U+0000, which jsonb and text cannot store, by U+FFFD.  Meanwhile, escaped backslashes are replaced
+		-- by another character, so that \\u0000 is not taken for an escape.
 		IF position('\u0000' IN line) > 0 AND position(pair IN line) = 0 THEN
 			parts := replace(line, '\\', pair);
 			n_nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
@@ -174,8 +174,8 @@ COMMENT ON FUNCTION stepadv_internal.parse_rollout_line(text) IS
 -- The tables
 -- ----------
 
--- The columns of the group, which are the primary key's but rollout_id; and which other
--- columns say of which task, run and version a rollout is.
+-- The group's columns, which are those of the primary key except rollout_id, and the other
+-- columns for task, run and version.
 CREATE FUNCTION stepadv_internal.load_shape(schema text, OUT keys text[], OUT others text[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -202,8 +202,8 @@ COMMENT ON FUNCTION stepadv_internal.load_shape(text) IS
 'part of load_rollouts: the columns of the group in a schema''s tables, and which other columns they have for task, '
 'run and version';
 
--- What a column of the group is of a line: a task is what many call a group; where the
--- line does not have, the caller's value for all, or the column's default.
+-- The value of a group's column for a line: group_id counts as task_id; without a value,
+-- the caller's for all lines, or the column's default.
 CREATE FUNCTION stepadv_internal.load_key(schema text, key text, run_id text, policy_version text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -229,7 +229,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_key(text, text, text, text) IS
 'part of load_rollouts: the expression for the value of a column of the group, over the columns of parsed_step';
 
--- Lines as steps, with the group they belong to: k1, k2, …, all of these in one, and to be read.
+-- Parses lines as steps, with the group's columns: k1, k2, …, all in one text, and one for messages.
 CREATE FUNCTION stepadv_internal.load_parse(schema text, keys text[], lines regclass, run_id text, policy_version text,
 	OUT n_lines bigint, OUT n_empty_lines bigint, OUT n_nul_replaced bigint)
 LANGUAGE plpgsql
@@ -248,7 +248,7 @@ BEGIN
 		group_name text GENERATED ALWAYS AS (substr(%s, 3)) STORED) ON COMMIT DROP$q$,
 		(SELECT string_agg(format('k%s text GENERATED ALWAYS AS (%s) STORED', e.i, e.e), ', ' ORDER BY e.i)
 			FROM unnest(expressions) WITH ORDINALITY e(e, i)),
-		-- For people, without what all have in common.
+		-- For messages, without empty values.
 		(SELECT string_agg(format('CASE WHEN %1$s <> %2$L THEN %3$L || %1$s ELSE %2$L END', e.e, '', ', '),
 			' || ' ORDER BY e.i)
 			FROM unnest(expressions) WITH ORDINALITY e(e, i)));
@@ -256,7 +256,7 @@ BEGIN
 		FROM %s l$q$, name)
 		INTO n_lines, n_empty_lines;
 	load_parse.n_nul_replaced := 0;
-	-- All lines at once; where one of them is bad or holds U+0000, one by one.
+	-- All lines at once; line by line if one of them is invalid or contains U+0000.
 	BEGIN
 		EXECUTE format($q$INSERT INTO pg_temp.stepadv_parsed SELECT l.n, s.* FROM (%s) l,
 			LATERAL stepadv_internal.step_of_json(ltrim(l.line, E'\ufeff')::jsonb) s$q$, filled);
@@ -281,11 +281,11 @@ COMMENT ON FUNCTION stepadv_internal.load_parse(text, text[], regclass, text, te
 'group''s columns, or with the problem of the line';
 
 -- ----------
--- What contradicts
+-- Contradictions
 -- ----------
 
--- Problems are reported in the end.
--- A step that comes twice: word for word the same, or contradicting.
+-- Steps that occur twice, with equal or contradicting contents.  Problems are reported
+-- at the end.
 CREATE FUNCTION stepadv_internal.load_drop_repeated(keys text[], OUT n_steps_repeated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -311,7 +311,7 @@ COMMENT ON FUNCTION stepadv_internal.load_drop_repeated(text[]) IS
 'part of load_rollouts: removes lines that repeat a step from pg_temp.stepadv_parsed; counts those that agree '
 'with it, notes those that contradict it';
 
--- Rollouts: what any of their lines has; of two outcomes the later.
+-- Collects the rollouts' columns from any of their lines; the last line with a value wins.
 CREATE FUNCTION stepadv_internal.load_gather(keys text[], run_id text, policy_version text, policy_step bigint)
 	RETURNS void
 LANGUAGE plpgsql
@@ -338,7 +338,7 @@ BEGIN
 			(array_agg(p.channel) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
 			(array_agg(p.curation) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
 			min(p.started_at) AS started_at, max(p.ended_at) AS ended_at,
-			-- A line without a step has nowhere else to leave its remarks.
+			-- Metadata of a line without a step belong to the rollout.
 			(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1]
 				AS metadata
 		FROM (SELECT * FROM pg_temp.stepadv_parsed s WHERE s.problem IS NULL ORDER BY s.n DESC) p GROUP BY %1$s,
@@ -354,8 +354,8 @@ COMMENT ON FUNCTION stepadv_internal.load_gather(text[], text, text, bigint) IS
 -- Into the tables
 -- ----------
 
--- In one order, so that two loads with the same rollouts wait for each other, and never
--- both; what another has written by then is there for what follows.
+-- Inserts in a fixed order, so that concurrent loads of the same rollouts wait for each
+-- other without a deadlock; later queries see what the other load has committed.
 CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, keys text[], others text[], replace boolean,
 	OUT n_groups bigint, OUT n_rollouts_added bigint, OUT n_rollouts_updated bigint)
 LANGUAGE plpgsql
@@ -374,7 +374,7 @@ DECLARE
 		FROM pg_temp.stepadv_rollouts p WHERE %%s ORDER BY %5$s, p.rollout_id COLLATE "C" ON CONFLICT (%6$s,
 			rollout_id) %%s RETURNING 1$q$,
 		schema, replace(columns, '%', '%%'), stepadv_internal.list(keys, 'p.k%2$s'::text, ', '::text),
-		-- A task is what many call a group.
+		-- group_id counts as task_id.
 		(SELECT string_agg(CASE o.name WHEN 'task_id' THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I',
 			o.name) END, '' ORDER BY o.i)
 			FROM unnest(others) WITH ORDINALITY o(name, i)),
@@ -382,7 +382,7 @@ DECLARE
 	says_more CONSTANT text := $c$(p.outcome IS NOT NULL AND p.outcome IS DISTINCT FROM p.known_outcome
 		OR p.success IS NOT NULL AND p.success IS DISTINCT FROM p.known_success)$c$;
 BEGIN
-	-- Counted here: over shards an INSERT's own count includes rows that it did nothing on.
+	-- Count the returned rows: on shards, an INSERT's own count includes rows skipped by DO NOTHING.
 	SELECT count(*) INTO n_rollouts_added
 	FROM stepadv_internal.run(rollouts, format(statement, 'true', 'DO NOTHING')) x(one integer);
 	ALTER TABLE pg_temp.stepadv_rollouts ADD known_outcome float8, ADD known_success boolean;
@@ -404,7 +404,7 @@ BEGIN
 	EXECUTE format('SELECT count(DISTINCT (%s)), count(*) FILTER (WHERE %s) FROM pg_temp.stepadv_rollouts p',
 		stepadv_internal.list(keys, 'p.k%2$s'::text, ', '::text), says_more)
 		INTO n_groups, n_rollouts_updated;
-	-- A reload without anything new must not write.
+	-- Loading the same lines again must not write.
 	IF n_rollouts_updated > 0 THEN
 		PERFORM FROM stepadv_internal.run(rollouts, format(statement, says_more,
 			'DO UPDATE SET outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, '
@@ -415,8 +415,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text, text[], text[], boolean) IS
 'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, notes outcomes that differ, and counts';
 
--- A step that the table has already, compared by what the user gave: hashes may have
--- been changed since.  With replace, a different one is removed first.
+-- Steps that are already in the table are compared by the user's columns, since hashes
+-- may have been changed.  With replace, a differing stored step is deleted first.
 CREATE FUNCTION stepadv_internal.load_drop_known(schema text, keys text[], replace boolean, OUT n_steps_repeated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -452,8 +452,8 @@ COMMENT ON FUNCTION stepadv_internal.load_drop_known(text, text[], boolean) IS
 'part of load_rollouts: removes steps that are in the schema''s table from pg_temp.stepadv_parsed; counts those '
 'that agree, and notes the others or deletes them from the table';
 
--- Identities are filled by the table.  Rollouts that begin without an observation begin
--- in one state, which no text can have: its bytes are those of U+0000.
+-- The table's trigger fills in hashes.  Rollouts that begin without an observation share
+-- a state that no text can have: the hash of a zero byte.
 CREATE FUNCTION stepadv_internal.load_write_steps(schema text, keys text[], OUT n_steps_added bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -518,7 +518,7 @@ BEGIN
 		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text',
 			load_rollouts.lines USING ERRCODE = 'undefined_column';
 	END IF;
-	-- No temporary table of a load that was called before in the same transaction.
+	-- Drop temporary tables of an earlier load in the same transaction.
 	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_repeated',
 		'stepadv_known'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
@@ -536,7 +536,8 @@ BEGIN
 	PERFORM stepadv_internal.load_gather(shape.keys, load_rollouts.run_id, load_rollouts.policy_version,
 		load_rollouts.policy_step);
 	ANALYZE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts;
-	-- Who may load as the owner of the tables does so: their defaults, triggers and casts run with the owner's rights.
+	-- Statements on the tables run as their owner if the caller has the owner's rights, since defaults, triggers and
+	-- casts are the owner's code.
 	GRANT SELECT ON pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts TO PUBLIC;
 	SELECT r.* INTO n_groups, n_rollouts_added, n_rollouts_updated
 	FROM stepadv_internal.load_write_rollouts(load_rollouts.schema, shape.keys, shape.others, load_rollouts.replace) r;

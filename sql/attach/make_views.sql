@@ -1,6 +1,6 @@
--- The views of an attachment: which are asked for, their queries, and making them (anew).
+-- The views of an attachment: which ones are requested, their queries, and their (re)creation.
 
--- In the order in which attach gives them; place 0 comes before the methods.
+-- In the order in which attach returns them; place 0 comes before the methods.
 INSERT INTO stepadv_internal.combined_views VALUES
 	(0, 'values', '{}', '{}', 'the group as a value, for any function of rollout_group', true),
 	(1, 'ratios', '{"logp_new,logp_old"}', '{}', 'a row per step', false),
@@ -52,8 +52,8 @@ INSERT INTO stepadv_internal.combined_views VALUES
 		'a row per policy version, time bucket and distance of the start from the goal: success and excess', false,
 		'digest_horizons', 'horizons', '{horizons}');
 
--- A view in its place, for people with a comment that describes it: readers
--- come with their own rights, where the server supports such views.
+-- Views run with the privileges of their readers where the server supports
+-- security_invoker.
 CREATE FUNCTION stepadv_internal.create_view(schema text, name text, query text, description text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -80,7 +80,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.create_view(text, text, text, text) IS
 'part of attach: creates a view; error if its name is taken';
 
--- Adapters are readable by roles that may read what they read, which is what decides.
+-- SELECT on adapters is granted to all: with security_invoker, privileges on the tables below decide.
 CREATE FUNCTION stepadv_internal.create_adapter(schema text, name text, query text, description text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -107,7 +107,7 @@ AS 'MODULE_PATHNAME', 'stepadv_known';
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS
 'an attachment by its table; NULL if the table is not that of a trusted attachment';
 
--- Which views are meant: names, 'default' and 'all', by the columns that there are.
+-- Expands names, 'default' and 'all' to kinds of views that the given columns allow.
 CREATE FUNCTION stepadv_internal.asked_views(a stepadv_internal.attached, methods stepadv_internal.known_method[],
 	asked text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE
@@ -134,7 +134,7 @@ BEGIN
 					ELSE format('Name it by columns => ''{"%s": "…"}''.', missing) END;
 		END IF;
 	END LOOP;
-	-- state_average by its name alone: it runs batch_td in SQL for each of its states, in digests, too, which takes
+	-- 'all' omits state_average: it runs batch_td in SQL for each of its states, also for digests, which takes
 	-- longer than all other methods together.
 	RETURN ARRAY(
 		SELECT m.method FROM unnest(methods) m WHERE m.requires <@ roles
@@ -150,8 +150,8 @@ COMMENT ON FUNCTION stepadv_internal.asked_views(stepadv_internal.attached, step
 'part of attach: the kinds of views for names, ''default'' and ''all''; error for an unknown name, and for a '
 'method whose columns are not given';
 
--- The views of some kinds, each with its query, or with what it lacks, and what it shows;
--- those of several methods are of those that are among the kinds.
+-- The views of some kinds: description, and the query or what is missing for it.
+-- Views of several methods show the methods that are among the kinds.
 CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, known stepadv_internal.known_method[],
 	kinds text[]) RETURNS TABLE (kind text, query text, description text, lacks text)
 LANGUAGE plpgsql STABLE
@@ -177,14 +177,14 @@ BEGIN
 		lacks := NULL;
 		IF v.number > 0 THEN
 			kind := (v.m).method;
-			-- In a subquery: for a function's columns below a join the server checks one by one that they exist.
+			-- In a subquery: otherwise the server checks each column of a function below a join separately.
 			SELECT b.joined, format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT * FROM %s) a%s', b.items,
 				stepadv_internal.fold(a, (v.m).reads), (v.m).call, b.joins) INTO joined, query
 				FROM stepadv_internal.beside(a, (v.m).kind, (v.m).results, '{}'::jsonb, '{}'::text[],
 					CASE WHEN (v.m).method IN ('groups', 'rollouts')
 					THEN '{task_id,run_id,policy_version,policy_step,staleness}'
 					WHEN '{step_no,advantage}' <@ (v.m).results THEN '{staleness}' ELSE '{}' END::text[], joined) b;
-			-- The call, and what a row of it is.
+			-- The call, and what a row represents.
 			description := (SELECT regexp_replace(format('%I.%I(%s): %s', n.nspname, p.proname, CASE WHEN (v.m).ours
 					THEN substr((v.m).arguments, 3) ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', '
 						ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, (v.m).description),
@@ -196,7 +196,7 @@ BEGIN
 		kind := (v.combined).suffix;
 		description := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios'
 			THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, (v.combined).description);
-		-- For people.
+		-- Part of an error message.
 		lacks := (
 			SELECT string_agg(CASE n.need WHEN 'method' THEN 'a method with an advantage per step'
 				WHEN 'methods' THEN 'two methods with an advantage per step'
@@ -223,8 +223,8 @@ COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, ste
 'part of attach: the views of some kinds, with their queries; NULL if what they need is missing, with a message '
 'that says so';
 
--- A view with another query; false if it cannot take it.  Its columns keep the
--- names that they have, which its owner may have changed; others come after them.
+-- Replaces the query of a view; returns false if that is not possible.  Columns keep
+-- their current names, which the owner may have changed; new columns follow.
 CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -238,7 +238,7 @@ DECLARE
 	names CONSTANT text[] := stepadv_internal.group_columns(view, 10000);
 	columns text[];
 BEGIN
-	-- What differs in nothing, or has columns more at its end.
+	-- Succeeds if the columns are the same, or there are more at the end.
 	BEGIN
 		EXECUTE format('CREATE OR REPLACE VIEW %s %s AS %s', name, options, query);
 		RETURN true;
@@ -247,7 +247,7 @@ BEGIN
 	END;
 	columns := stepadv_internal.group_columns(scratch::regclass, 10000);
 	EXECUTE format('DROP VIEW %s', scratch);
-	-- The same in another order: which is which is unknown.
+	-- The same names in another order: renamed columns cannot be told from moved ones.
 	IF cardinality(columns) < cardinality(names) OR columns[1:cardinality(names)] <> names AND names <@ columns THEN
 		RETURN false;
 	END IF;
@@ -261,8 +261,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text) IS
 'gives a view another query, which may have further columns at its end; false if its columns do not allow it';
 
--- A view whose columns are not those of its query: dropped and created anew, with the grants and the comment that it
--- had; an error where something reads it.
+-- Drops a view and creates it again with the columns of its query, keeping grants and comment; error if another
+-- object depends on it.
 CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -288,8 +288,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text) IS
 'part of attach: replaces a view by one with other columns';
 
--- Creates the views of an attachment again: then they read what is kept according to its row, or fold.
--- A view that was dropped stays away, unless it is asked for.
+-- Recreates the views of an attachment, so that they read the kept groups named in its row, or fold the rows.
+-- A view that the user dropped is not recreated, unless it is requested.
 CREATE FUNCTION stepadv_internal.make_views(attachment regclass, asked text[]) RETURNS TABLE (view_name regclass,
 	description text)
 LANGUAGE plpgsql
@@ -307,7 +307,7 @@ DECLARE
 	i integer;
 BEGIN
 	methods := ARRAY(SELECT m.method FROM unnest(known) m WHERE m.method = ANY (kinds || wanted));
-	-- Digests are of the methods that there were.
+	-- Kept digests contain only the methods that existed when they were created.
 	IF (a).digests IS NOT NULL AND NOT methods <@ old_kinds THEN
 		RAISE EXCEPTION 'the kept digests are of the methods that there were'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -360,7 +360,7 @@ DECLARE
 BEGIN
 	SELECT array_agg(k.attachment), string_agg(quote_ident(k.prefix), ', ') INTO meant, names
 	FROM stepadv_internal.own_attachments(own_attachment.source, own_attachment.prefix) k
-	-- Views are made and rows written as the source's owner: into no object of another role.
+	-- The caller runs this as the source's owner, who must not write to objects of other roles.
 	WHERE stepadv_internal.owns(k.attachment, false);
 	IF own_attachment.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';

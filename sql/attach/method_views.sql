@@ -1,6 +1,5 @@
--- One view per method, and how a view is made.
+-- One view per method, and the parts that all views share.
 
--- The joins that bring what is shown.
 CREATE FUNCTION stepadv_internal.shown_joins(a stepadv_internal.attached, kind text, aliases text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -18,7 +17,7 @@ BEGIN
 		joins := stepadv_internal.join_to(a, 'b'::text, (a).shown, '{stepadv_rollout,stepadv_no}'::text[],
 			'{a.rollout_id,a.step_no}'::text[], NULL::text);
 	ELSIF 'b' = ANY (aliases) AND kind = 'rollout' THEN
-		-- One row per rollout must first be made.
+		-- Reduce the rows to one per rollout first.
 		joins := CASE WHEN stepadv_internal.by_group((a).shown, (a).n_group_columns) THEN
 			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.rollout_id) s.rollout_id, s.raw_rollout_id FROM %s s '
 				'WHERE %s) b ON b.rollout_id OPERATOR(pg_catalog.=) a.rollout_id',
@@ -29,7 +28,7 @@ BEGIN
 				group_list, stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('b'::text, (a).rows,
 					'g'::text, (a).rows, (a).n_group_columns)) END;
 	END IF;
-	-- The shorter rows first: each join has the columns of those before it.
+	-- Narrow rows first, since each join carries the columns of those before it.
 	RETURN CASE WHEN kind <> 'row' THEN stepadv_internal.run_joins(a, kind, aliases) WHEN 'r' = ANY (aliases)
 		THEN format(' LEFT JOIN %s r ON %s AND %s', stepadv_internal.relation_name((a).shown_rollouts),
 			stepadv_internal.same_group('r'::text, (a).shown_rollouts, 'g'::text, (a).shown, (a).n_group_columns),
@@ -39,15 +38,15 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text, text[]) IS
 'part of attach: the joins that provide the additional columns of a view';
 
--- The select list of a view, and the joins that it needs: the columns of the
--- group, those of the function (results), the user's ids first, then
--- what is shown.  What comes first keeps its name, the later takes base_ or rollout_.
+-- The select list of a view and its joins: the group's columns, those of the function
+-- (results, the user's ids first), then the columns shown beside them.  If names are
+-- equal, the first column keeps the name and a later one gets base_ or rollout_.
 --
--- kind: what a row is: step, edge (with an example step), rollout, group,
+-- kind: what a row represents: step, edge (with an example step), rollout, group,
 -- value (the group itself), or row (a step of the adapter, with no group folded).
--- made: a column of the results -> its expression, where it is none of a's;
--- aliases: of b, r and o those that these expressions read; roles: of the run, shown last;
--- joined: joins of views before this one, by kind and aliases: most views have the same.
+-- made: column of the results -> its expression, unless it is a column of a;
+-- aliases: those of b, r and o that these expressions read; roles: of the run, shown last;
+-- joined: cache of joins by kind and aliases, since most views have the same.
 CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb,
 	aliases text[], roles text[], INOUT joined jsonb, OUT items text, OUT joins text)
 LANGUAGE plpgsql STABLE
@@ -56,8 +55,8 @@ AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
 	steps CONSTANT text := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
-	-- Whether ids of rollouts come from the table of rollouts.  Where the triggers of create_tables see to it, that has
-	-- the rollout of each step, and its id in a row, where the table of steps has it in many.
+	-- Whether ids of rollouts come from the table of rollouts, where one row has the id instead of many.  For steps
+	-- only if the triggers of create_tables ensure that it has the rollout of each step.
 	by_rollouts CONSTANT boolean := kind = 'rollout' OR kind = 'step' AND EXISTS (
 		SELECT FROM pg_trigger t
 		JOIN stepadv_internal.view_columns((a).shown) s ON s.relation = t.tgrelid AND s.name = 'stepadv_rollout_id'
@@ -123,15 +122,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[], text[], jsonb) IS
-'part of attach: the select list of a view, what is shown beside a function''s results and of the run included, and '
-'the joins that bring it';
+'part of attach: the select list of a view, including the columns shown beside a function''s results and those of the '
+'run, and the joins that they need';
 
--- The methods that an attachment's columns allow: for each how it is called, the
--- roles that it reads and its place.
+-- A method that an attachment's columns allow, the roles that it reads, and its calls.
 CREATE TYPE stepadv_internal.made_method AS (
 	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text,
-	call text,				-- in its own view, where it refuses a group that it cannot be computed of
-	-- Beside others: "called(argument" and rest.
+	call text,				-- in its own view, where it raises an error for an invalid group
+	-- Beside other methods: "called(argument" and rest.
 	called text, rest text,
 	reads text[], needs_value boolean, results text[], kind text, description text,
 	argument text,			-- a group without a critic's values has no rows beside others
@@ -156,7 +154,7 @@ BEGIN
 	SELECT k.i::integer, (k.m).method, (k.m).function, (k.m).ours, s.settings, c.arguments,
 		format('%I.%I(%s%s%s)', n.nspname, p.proname, h.argument_with, c.arguments, h.history),
 		format('%I.%I', n.nspname, p.proname), format('%s%s)', c.arguments, h.history), r.reads,
-		-- Of a rollout, these are columns of the user's, which are shown beside the others.
+		-- truncated and policy_step are left out if they are the extension's results: a view shows the user's columns.
 		'value' = ANY ((k.m).requires),
 			CASE WHEN (k.m).ours THEN array_remove(array_remove((k.m).results, 'truncated'::text), 'policy_step'::text)
 			ELSE (k.m).results END, CASE WHEN 'step_no' = ANY ((k.m).results) THEN 'step'
@@ -169,15 +167,15 @@ BEGIN
 			WHERE (k.m).takes_history AND r.reach IS NOT NULL), ''), b.argument, (k.m).takes_history
 	FROM (SELECT made_methods.known[i] AS m, i FROM generate_subscripts(made_methods.known, 1) i) k
 	JOIN pg_proc p ON p.oid = (k.m).function JOIN pg_namespace n ON n.oid = p.pronamespace
-	-- OFFSET 0: what costs, and tries the method, is done once, however often it is used.
+	-- OFFSET 0: these functions are expensive, since they call the method, and must run only once.
 	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(k.m, coalesce((a).options, '{}')) AS settings OFFSET 0) s
 	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments((k.m).function, CASE WHEN (k.m).takes_history
 		THEN s.settings - 'history' ELSE s.settings END) AS arguments OFFSET 0) c
 	CROSS JOIN LATERAL stepadv_internal.instance_group(a, (k.m).instance) g
-	-- The action determines what is masked: it distinguishes steps from observations.
+	-- The action tells what is masked: it distinguishes steps from observations.
 	CROSS JOIN LATERAL (SELECT (k.m).requires || (k.m).uses || CASE WHEN (s.settings ->> 'masked')::boolean
 		THEN ARRAY['action'] ELSE '{}' END
-		-- Rollouts that were cut off go on where they led.
+		-- Truncated rollouts bootstrap from the state to which they led.
 		|| CASE WHEN (k.m).ours AND s.settings ->> 'truncated' = 'bootstrap' THEN ARRAY['truncated', 'next_state']
 			ELSE '{}' END AS reads) r
 	CROSS JOIN LATERAL stepadv_internal.with_history(a, k.m, g.argument, r.reads, s.settings) h
@@ -204,7 +202,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
 
--- Ratios are of each step alone.
+-- Ratios read single steps, so no group is folded.
 CREATE FUNCTION stepadv_internal.ratios_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE sql STABLE
@@ -221,7 +219,7 @@ AS $$
 		stepadv_internal.ratios_call(a, 'stepadv_logp_new'::text, 'stepadv_logp_old'::text), b.joins,
 		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns),
 			'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text), stepadv_internal.shown_number(a, 'g'::text),
-		-- KL(new || ref) of tokens that the new policy would have: verl's low_var_kl but for its clamps.
+		-- KL(new || ref), estimated as verl's low_var_kl does, but not clamped.
 		CASE WHEN r.given THEN format(', (%s).approximate_kl AS kl_to_reference',
 			stepadv_internal.ratios_call(a, 'stepadv_logp_ref'::text, 'stepadv_logp_new'::text)) END)
 	FROM (SELECT stepadv_internal.column_type((a).shown, 'stepadv_logp_ref'::text) IS NOT NULL AS given) r
@@ -232,7 +230,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _ratios; NULL without log-probabilities';
 
--- The number of a step of the adapter of shown steps, which has it as stored.
+-- The adapter of shown steps has step_no in the user's type.
 CREATE FUNCTION stepadv_internal.shown_number(a stepadv_internal.attached, alias text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -244,7 +242,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_number(stepadv_internal.attached, text) IS
 'part of attach: the step_no of a row of the adapter of shown steps, as an integer';
 
--- Of a row g of the adapter of shown steps; a mask that is NULL leaves out nothing.
+-- Over a row g of the adapter of shown steps; a NULL mask excludes no token.
 CREATE FUNCTION stepadv_internal.ratios_call(a stepadv_internal.attached, one text, other text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

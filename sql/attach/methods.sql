@@ -1,17 +1,17 @@
--- Methods: functions of a rollout_group that attach makes views of.
+-- Methods: functions of a rollout_group for which attach creates views.
 
--- A table OF this type has a row per method: one is the extension's, others are
--- made by register_method for its caller, and found by their row type.
+-- A table OF this type has a row per method: one belongs to the extension, others
+-- are created by register_method for its caller and found by their row type.
 CREATE TYPE stepadv.method AS (
-	method text,			-- suffix of its view, name of its column where methods stand side by side
+	method text,			-- suffix of its view; name of its column in views of several methods
 	function text,			-- with its argument types, as regprocedure writes it
 	requires text[],		-- roles without which there is no such view
-	-- what else it reads, of states and actions that must be made and of the full form of rollout_agg
+	-- other roles that it reads: states and actions, and those of the long form of rollout_agg
 	uses text[],
-	options_of text,		-- whose options it takes where it has none of its own
-	description text,				-- what a row is, for people
-	place integer,			-- among the extension's
-	function_owner regrole,	-- whose the function was when it was registered
+	options_of text,		-- method whose options it takes if it has none of its own
+	description text,				-- what a row represents
+	place integer,			-- order of the extension's methods
+	function_owner regrole,	-- owner of the function when it was registered
 	by_default boolean		-- attach makes its view without being asked; NULL: it does
 );
 COMMENT ON TYPE stepadv.method IS
@@ -22,7 +22,7 @@ COMMENT ON TYPE stepadv.method IS
 CREATE TABLE stepadv_internal.methods OF stepadv.method (PRIMARY KEY (method));
 COMMENT ON TABLE stepadv_internal.methods IS 'the methods of the extension, in the order in which _compare has them';
 GRANT SELECT ON stepadv_internal.methods TO PUBLIC;
--- Functions by their qualified names, as the search_path has none of them.
+-- Qualified names, since the search_path does not contain the functions.
 INSERT INTO stepadv_internal.methods
 SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.description, v.place,
 	NULL, v.by_default
@@ -59,7 +59,7 @@ FROM (VALUES
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
 
--- The declaration of a function of a group, and what is known of it as a method.
+-- A method, and the declaration of its function.
 CREATE TYPE stepadv_internal.known_method AS (
 	method text, function regprocedure, requires text[], uses text[], options_of text, description text,
 	ours boolean,			-- one of the extension's
@@ -70,14 +70,14 @@ CREATE TYPE stepadv_internal.known_method AS (
 );
 COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
 
--- The query of a view is the result of <suffix>_query(attached, made_method[]) or, with a reader, what this
--- function reads of digests: digest_view.
+-- The query of a view is the result of <suffix>_query(attached, made_method[]); with a reader, a function
+-- of digests, it is the result of digest_view.
 CREATE TABLE stepadv_internal.combined_views (
 	place integer NOT NULL,
 	suffix text PRIMARY KEY,
 	needs text[] NOT NULL,	-- method, methods (two), run, or roles: see lacks
 	options text[] NOT NULL,
-	description text NOT NULL,	-- what a row is, for people
+	description text NOT NULL,	-- what a row represents
 	by_default boolean NOT NULL,
 	reader text,
 	part text,				-- of the digest; NULL: a row per group
@@ -87,11 +87,11 @@ COMMENT ON TABLE stepadv_internal.combined_views IS
 'the views of attach that are more than one function of the folded group: their requirements and options';
 GRANT SELECT ON stepadv_internal.combined_views TO PUBLIC;
 
--- Contents of a user's table are no error for others: a function is
--- found by comparing its name with what is written, which is never parsed.  It is the
--- one that was registered as long as its owner is, or the table's: who may replace it
--- could do so before, and what a stranger makes in its place is another's.  (Its OID
--- would be lost in a dump, and pg_upgrade refuses tables with a regprocedure.)
+-- Invalid contents of a user's table must not cause errors for others, so the stored
+-- name is compared with functions' names and never parsed.  A function counts as the
+-- registered one if its owner is the owner at registration or that of the table:
+-- a function that another role created in its place is ignored.  (A dump would lose an
+-- OID, and pg_upgrade rejects tables with a regprocedure.)
 CREATE FUNCTION stepadv_internal.known_methods(methods regclass) RETURNS SETOF stepadv_internal.known_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -101,7 +101,7 @@ DECLARE
 	owner CONSTANT oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = known_methods.methods);
 	written stepadv.method[];
 BEGIN
-	-- A table and nothing else, that may be read: reading it runs no code of a user.
+	-- Only a plain table that the caller may read: reading it runs no user's code.
 	IF EXISTS (SELECT FROM pg_class c WHERE c.oid = known_methods.methods AND c.relkind = 'r' AND NOT c.relrowsecurity
 		AND c.reloftype = 'stepadv.method'::regtype AND has_table_privilege(c.oid, 'SELECT')
 			AND has_schema_privilege(c.relnamespace, 'USAGE'))
@@ -114,12 +114,12 @@ BEGIN
 				p.pronamespace = 'stepadv'::regnamespace AND 'history' = ANY (p.proargnames[2:p.pronargs])
 					AND 'stepadv.rollout_group'::regtype = ANY ((p.proargtypes::oid[])[1:])
 			FROM unnest(written) m
-			-- By an index first: its name, as that text has it, with or without schema and quotes.
+			-- Extract the name, with or without schema and quotes, to use the index of pg_proc.
 			CROSS JOIN LATERAL substring(m.function
 				FROM '^(?:(?:"(?:[^"]|"")*"|[^".(]+)\.)?("(?:[^"]|"")*"|[^".(]+)\(') n(quoted)
 			JOIN pg_proc p ON p.proname = replace(CASE WHEN n.quoted LIKE '"%' THEN
 				substr(n.quoted, 2, length(n.quoted) - 2) ELSE n.quoted END, '""', '"')::name
-				-- There is but one of ours, and to write all these names takes long.
+				-- The extension's names are unique, and writing signatures as text is slow.
 				AND CASE WHEN ours THEN p.pronamespace = 'stepadv'::regnamespace
 					ELSE p.oid::regprocedure::text = m.function END
 			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names
@@ -132,13 +132,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.known_methods(regclass) IS
-'the methods in a table OF stepadv.method whose functions exist, with what they return and take; nothing for any '
-'other relation, or one that may not be read';
+'the methods in a table OF stepadv.method whose functions exist, with their columns and parameters; no rows for '
+'another relation, or one that the caller may not read';
 
 -- The methods for views of a role: the extension's first, then those that the role
 -- itself or a superuser registered, then those that the caller of attach names
--- ("schema.method").  Another user's function gets into no views; their table is
--- not even looked at.
+-- ("schema.method").  Functions of other users are never used in views; their
+-- tables are not read.
 CREATE FUNCTION stepadv_internal.believed_methods(owner oid, named text[], OUT schema name, OUT believed integer,
 	OUT number bigint, OUT known stepadv_internal.known_method) RETURNS SETOF record
 LANGUAGE plpgsql STABLE
@@ -163,7 +163,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.believed_methods(oid, text[]) IS
-'the methods that may get into views of a role: in which schema''s table each is, how far it is trusted (1: the '
+'the methods that views of a role may use: the schema of each one''s table, how far it is trusted (1: the '
 'extension''s, 2: the role''s, 3: a superuser''s, 4: named) and its place there';
 
 CREATE FUNCTION stepadv_internal.methods_for(owner oid, named text[]) RETURNS SETOF stepadv_internal.known_method
@@ -182,7 +182,7 @@ COMMENT ON FUNCTION stepadv_internal.methods_for(oid, text[]) IS
 'the methods that attach creates views of, for views of a role; of methods with the same name, the most trusted '
 'one';
 
--- A name that a view may end in and a column have, where methods stand side by side.
+-- The name becomes the end of a view's name, and a column in views of several methods.
 CREATE FUNCTION stepadv_internal.check_method_name(name text, hint text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -207,9 +207,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_method_name(text, text) IS
 'part of register_method and attach: error if a name is not allowed for a method';
 
--- The owner of a table decides what its triggers do, and the owner of its schema decides
--- which table has the name: both are the caller (a superuser's rights over others' do not
--- count), the latter also one who could do anything anyway.
+-- The owner of a table controls its triggers, and the owner of its schema which table has
+-- the name.  The caller must own the table (privileges of a superuser do not count), and
+-- the caller or a superuser the schema.
 CREATE FUNCTION stepadv_internal.registry(schema text) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -230,7 +230,7 @@ BEGIN
 		EXECUTE format('CREATE TABLE %s OF stepadv.method (PRIMARY KEY (method))', registry);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', registry,
 			'methods of users, made by stepadv.register_method and read by attach');
-		-- It contains no more than the catalog of functions, which all roles can read.
+		-- It contains only what all roles can read in the catalog of functions.
 		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', registry);
 	ELSIF held.relkind <> 'r' OR held.reloftype <> 'stepadv.method'::regtype
 		OR NOT stepadv_internal.owns(held.oid::regclass, false) THEN
@@ -311,9 +311,9 @@ COMMENT ON FUNCTION stepadv.register_method(regprocedure, text[], text[], text, 
 'time; requires, uses: roles that it needs or reads; stored in stepadv_methods in the schema of the function, or in '
 'the given one; used for views of the same owner, or if named in methods';
 
--- Options of a method, from those of attach: for all methods that know the
--- parameter and can take the value, then its own, or those of the one it follows.
--- An instance has its own parameters; those of the method itself do not apply.
+-- Options of a method, from those of attach: first those for all methods, if it has
+-- the parameter and the value is valid, then its own, or those of options_of.  An
+-- instance has its own parameters; the method's own options do not apply to it.
 CREATE FUNCTION stepadv_internal.method_options(m stepadv_internal.known_method, options jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -331,7 +331,7 @@ BEGIN
 		SELECT e.key, e.value, e.value #>> '{}' AS word, t.type FROM jsonb_each(options) e
 		JOIN LATERAL (SELECT p.proargtypes[i.i] AS type FROM pg_proc p, generate_series(1, p.pronargs - 1) i(i)
 			WHERE p.oid = (m).function AND p.proargnames[i.i + 1] = e.key) t ON true
-		-- normalise is a choice for most, and yes or no for rtmc.
+		-- normalise is text for most methods, but boolean for rtmc.
 		WHERE jsonb_typeof(e.value) NOT IN ('object', 'array') AND NOT (jsonb_typeof(e.value) = 'boolean'
 			AND t.type = 'text'::regtype)
 	LOOP
@@ -354,10 +354,10 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.method_options(stepadv_internal.known_method, jsonb) IS
 'the options of attach for one method';
 
--- Arguments of an estimator as the options give them: ", gamma => '0.9'::double
--- precision".  Those of a user's function are all written, by place and with their
--- types: no other function of the name, in a schema where others can make some, is
--- what the call means then.
+-- Options as arguments of an estimator: ", gamma => '0.9'::double precision".  For a
+-- user's function all arguments are written, by position and with their types: then
+-- the call cannot resolve to another function of that name, which others may have
+-- created in its schema.
 CREATE FUNCTION stepadv_internal.arguments(estimator regprocedure, options jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -373,7 +373,7 @@ DECLARE
 BEGIN
 	SELECT * INTO STRICT f FROM pg_proc p WHERE p.oid = estimator;
 	FOR option IN SELECT e.key, e.value, e.value #>> '{}' AS word FROM jsonb_each(arguments.options) e LOOP
-		-- A group is no option: attach determines it.
+		-- A group (the history) is not an option: attach provides it.
 		SELECT f.proargtypes[a.i - 1] INTO type FROM generate_series(2, f.pronargs) a(i)
 			WHERE f.proargnames[a.i] = option.key AND f.proargtypes[a.i - 1] <> 'stepadv.rollout_group'::regtype;
 		IF type IS NULL THEN
@@ -400,8 +400,8 @@ BEGIN
 	IF made = '' AND f.pronamespace = 'stepadv'::regnamespace THEN
 		RETURN made;
 	END IF;
-	-- The function itself checks its values: better now than in every
-	-- query on the view.  A group of one step costs nothing.
+	-- Let the function check its arguments now, with a group of one step,
+	-- rather than in every query on the view.
 	EXECUTE format('SELECT count(*) FROM %s(%s%s)', (SELECT format('%I.%I', n.nspname, f.proname) FROM pg_namespace n
 		WHERE n.oid = f.pronamespace), one_step, made);
 	RETURN made;
@@ -410,7 +410,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.arguments(regprocedure, jsonb) IS
 'options as named arguments of a function of a group, checked against its parameters and by a call';
 
--- What a method of a user's gave, in the order of the extension's own.
+-- Results of a user's method in the row order of the extension's methods.
 CREATE FUNCTION stepadv_internal.in_order(rollout_ids bigint[], step_nos integer[], advantages float8[],
 	rollouts stepadv.rollout_group) RETURNS SETOF float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 5000 ROWS 100
@@ -424,5 +424,5 @@ AS $$
 	ORDER BY s.place
 $$;
 COMMENT ON FUNCTION stepadv_internal.in_order(bigint[], integer[], float8[], stepadv.rollout_group) IS
-'part of attach: advantages by rollout_id and step_no as a row per step of the group, in the order of the functions '
-	'that give rows of it; NULL where none is given, the least of several';
+'part of attach: advantages by rollout_id and step_no as a row per step of the group, in the order of the methods; '
+	'NULL if there is none, the least if there are several';

@@ -1,8 +1,7 @@
--- A run over time: views that attach makes where it is given which policy a
--- rollout is of, or when it started, or of which run it is, or what else divides
--- the rollouts.
+-- Runs over time: views that attach creates if columns tell the policy, the start,
+-- the run or the dimensions of a rollout.
 
--- The start of the bucket of a time.  Every bucket begins in UTC, so that a view
+-- The start of the bucket of a time.  Buckets are aligned in UTC, so that a view
 -- is the same in every session; weeks begin on Monday.
 CREATE FUNCTION stepadv_internal.bucket(expression text, bucket text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -35,16 +34,16 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.bucket(text, text) IS
 'part of attach: the SQL expression for the start of a time''s bucket';
 
--- By what the views over time divide the rollouts of a group, in the order of
--- their columns.  The first two are always there, NULL where nothing is known.
+-- The divisions of a group's rollouts in the views over time, in the order of their
+-- columns.  The first two always exist, and are NULL if nothing is known.
 --
 --	name		column of the views
---	fed_by		column of the adapters; divider: of g, where groups are divided
+--	fed_by		column of the adapters; divider: column of g, if groups are divided
 --	of_g		the column of g that has it: the divider, or the group's own
 --	view, key	as in run_column
---	is_key		it is the group's column of that very name, which views with the
---				group's columns do not show twice.  (Those of before there was more than
---				two have it twice, and what is kept of them does.)
+--	is_key		a column of the group with this name, which views that have the group's
+--				columns do not show twice.  (With only the first two divisions they do,
+--				as do kept digests.)
 CREATE FUNCTION stepadv_internal.divisions(a stepadv_internal.attached)
 RETURNS TABLE (i integer, name text, role text, serves_as text, fed_by text, divider text, of_g text, view regclass,
 	key integer, is_key boolean)
@@ -53,7 +52,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
-	-- What the views have columns for.
+	-- Names of other columns of the views.
 	own CONSTANT text := '^mean_reward_|^reward_.*_sum$';
 	taken text[] := '{rollout_id,step_no,step_id,method,advantage,staleness,n_groups,n_judged_groups,
 		n_informative_groups,n_rollouts,n_judged,n_successes,n_steps,n_judged_steps,
@@ -78,7 +77,7 @@ BEGIN
 		fed_by := 'stepadv_' || role;
 		divider := 'stepadv_by_' || role;
 		is_key := role <> 'started_at' AND key IS NOT NULL AND keys[key] = name;
-		-- Where there are but the first two.
+		-- If there are only the first two.
 		IF is_key AND role = 'policy_version' AND (a).dimensions IS NULL THEN
 			is_key := EXISTS (SELECT FROM unnest('{task_id,run_id,policy_step}'::text[]) r,
 				stepadv_internal.run_column(a, r) c WHERE c.view IS NOT NULL);
@@ -95,8 +94,8 @@ COMMENT ON FUNCTION stepadv_internal.divisions(stepadv_internal.attached) IS
 'part of attach: what the views over time divide the rollouts of a group by: policy version, time bucket, run, '
 'policy step and dimensions, if given';
 
--- For rows of an adapter: the joins that lead to what is known of their rollout,
--- and the expressions of the divisions.
+-- For rows of an adapter: the joins to the properties of their rollout, and the
+-- expressions of the divisions.
 CREATE FUNCTION stepadv_internal.run_columns(a stepadv_internal.attached, alias text, view regclass, OUT joins text,
 	OUT expressions text[])
 LANGUAGE plpgsql STABLE
@@ -136,12 +135,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text, regclass) IS
-'part of attach: the joins from an adapter to what is known of its rollouts'' runs, and the expressions of the '
+'part of attach: the joins from an adapter to the properties of its rollouts'' runs, and the expressions of the '
 'divisions';
 
--- The relation g of fold, with a row per group and divisions: rollouts of another version are no part of the
--- comparison. What is kept is divided by its rollouts, unless each row has its division. Where the source alone knows
--- of its rollouts, they are those of its rows.
+-- The relation g of fold, with a row per group and divisions: only rollouts of the same division are compared.
+-- Kept groups are split by their rollouts, unless divisions belong to single rows: then the rows are folded.  If
+-- divisions come from the source alone, its adapter lists the rollouts.
 CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -173,7 +172,7 @@ BEGIN
 	IF folded IS NULL THEN
 		RETURN stepadv_internal.fold_rows(a, reads, run.joins, NULL::text, divided.names, divided.expressions);
 	END IF;
-	-- Where the group's own columns divide its rollouts, it is of one division.
+	-- If all divisions are columns of the group, each kept group is in one of them.
 	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);
 	listed_keys := stepadv_internal.group_columns(coalesce(listed, folded), (a).n_group_columns);
 	kept := format('(SELECT c.* FROM %s c WHERE %s) x', stepadv_internal.relation_name(folded),
@@ -184,7 +183,7 @@ BEGIN
 		|| CASE WHEN divided.by_rollout THEN format('%1$s, s.rollouts AS %2$s FROM %3$s JOIN '
 				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM (%5$s) v '
 				'GROUP BY %4$s%1$s) v ON %6$s CROSS JOIN LATERAL '
-				-- Once, and conditions on the group go below.
+				-- OFFSET 0: computed once; conditions on the group are still pushed down.
 				'(SELECT stepadv_internal.of_rollouts(x.rollouts, v.stepadv_rollouts) AS rollouts OFFSET 0) s) g',
 			divided.list, stepadv_internal.value_name(a), kept,
 			stepadv_internal.list(listed_keys, 'v.%1$I'::text, ', '::text),
@@ -201,7 +200,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g, a row per group and divisions, from the kept groups if they are the same';
 
--- Every step by every method, one below the other.
+-- One row per step and method.
 CREATE FUNCTION stepadv_internal.advantages_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE sql STABLE
@@ -221,7 +220,7 @@ AS $query$
 		FROM stepadv_internal.chosen_methods(a, made, 'advantages'::text) m) m
 	CROSS JOIN LATERAL (SELECT max(v.of_g) FILTER (WHERE v.role = 'policy_step') AS step,
 		max(v.of_g) FILTER (WHERE v.role = 'run_id') AS run,
-		-- Those that the group's columns do not stand for.
+		-- Divisions that are not columns of the group.
 		string_agg(format('%s AS %I', v.of_g, v.name), ', ' ORDER BY v.i) FILTER (WHERE NOT v.is_key) AS items,
 		array_agg(v.name ORDER BY v.i) FILTER (WHERE NOT v.is_key) AS names
 		FROM stepadv_internal.divisions(a) v) d
@@ -235,7 +234,7 @@ $query$;
 COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _advantages';
 
--- The relation w: what the ratios of a division say; NULL without log-probabilities.
+-- The relation w: effective sample sizes of a division; NULL without log-probabilities.
 CREATE FUNCTION stepadv_internal.ratios_over_time(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

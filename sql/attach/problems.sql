@@ -1,9 +1,9 @@
--- The view _problems: what is wrong with the rows of an attachment, and what it did.
+-- The view _problems: problems of the rows of an attachment, and their effects.
 --
--- A bad row costs the advantages of its rollout, never a view: what rollout_agg
--- refuses, forgiving_rollout_agg makes a defect of its rollout.  Here they are
--- counted, by SQL over the adapters: once per rollout, then a row for each
--- kind of problem that it has.
+-- A bad row costs the advantages of its rollout but causes no error in a view:
+-- forgiving_rollout_agg marks the rollout as defective where rollout_agg raises an
+-- error.  The view counts bad rows by SQL over the adapters: all problems of a
+-- rollout in one pass, then a row for each kind of problem.
 
 CREATE TYPE stepadv_internal.bad_rows AS (n_rows bigint, step_no integer);
 COMMENT ON TYPE stepadv_internal.bad_rows IS 'how many rows have a problem, and the least step_no of them';
@@ -13,30 +13,30 @@ CREATE FUNCTION stepadv_internal.bad_rows_trans(internal, rules text, step_no in
 	RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_bad_rows_trans';
-COMMENT ON FUNCTION stepadv_internal.bad_rows_trans(internal, text, integer, "any") IS 'part of bad_rows: one row more';
+COMMENT ON FUNCTION stepadv_internal.bad_rows_trans(internal, text, integer, "any") IS 'part of bad_rows: adds a row';
 
 CREATE FUNCTION stepadv_internal.bad_rows_final(internal) RETURNS stepadv_internal.bad_rows[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_bad_rows_final';
-COMMENT ON FUNCTION stepadv_internal.bad_rows_final(internal) IS 'part of bad_rows: what there is';
+COMMENT ON FUNCTION stepadv_internal.bad_rows_final(internal) IS 'part of bad_rows: the result';
 
 CREATE AGGREGATE stepadv_internal.bad_rows(rules text, step_no integer, VARIADIC conditions "any") (
 	SFUNC = stepadv_internal.bad_rows_trans, STYPE = internal, SSPACE = 640,
 	FINALFUNC = stepadv_internal.bad_rows_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv_internal.bad_rows(text, integer, "any") IS
-'of each problem how many rows have it, and the least step_no; NULL: none. A letter each: r a number of a step that '
-'is repeated, g one that is not next; by conditions in this order, a any row, s several, m some but not all, l all '
-'that it is known of';
+'for each problem, the number of rows that have it and their least step_no; NULL: no problems. rules has a letter per '
+'problem: r repeated step_no, g gap in step_no; and for conditions, in this order, a any row, s several rows, m some '
+'but not all, l all that are not NULL';
 
 CREATE FUNCTION stepadv_internal.lonely_steps(rollouts stepadv.rollout_group) RETURNS stepadv_internal.bad_rows[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_lonely_steps';
 COMMENT ON FUNCTION stepadv_internal.lonely_steps(stepadv.rollout_group) IS
-'the steps of a group in states that only their own rollout was in, or in none: first if all are, second if some are; '
-'NULL where none is, and of fewer than two rollouts with steps';
+'the steps of a group whose state is NULL or was visited only by their own rollout: first element if all are such, '
+'second if some are; NULL if none are, or fewer than two rollouts have steps';
 
--- Of kept groups the rows of those that are not sound are looked at: src/analysis/sound_rows.c.
+-- If groups are kept, only rows of unsound ones are searched: src/analysis/sound_rows.c.
 CREATE FUNCTION stepadv_internal.rows_are_sound(rollouts stepadv.rollout_group, has_values boolean) RETURNS boolean
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_rows_are_sound';
@@ -44,18 +44,18 @@ COMMENT ON FUNCTION stepadv_internal.rows_are_sound(stepadv.rollout_group, boole
 'whether a kept group shows that its rows have none of the problems of rollouts; false for NULL; has_values: each '
 'step should have a value';
 
--- A kind is a condition on rows, of which the view counts those that meet it and
--- gives the least step_no.  Of several kinds of one name the first is taken whose
--- columns are there.
+-- A kind of problem is a condition on rows; the view shows the number of rows that
+-- meet it and the least step_no.  If several kinds have the same name, the first
+-- one whose needs are met is used.
 --
---	level		of what the condition is: see problem_branches
---	needs		columns of the adapter, and what else must be so: see problem_needs
---	rule		when that is a problem: see bad_rows
---	concerns	the condition of a row; NULL where the rule has none
---	only_if		and of all rows of its rollout
---	touches		roles: every method that reads one of them; NULL: every method
---	views		what else it touches
---	effect		%s: the names of what it touches
+--	level		which rows are tested: see problem_branches
+--	needs		columns of the adapter, and other prerequisites: see problem_needs
+--	rule		when the condition is a problem: see bad_rows
+--	concerns	the condition on a row; NULL if the rule has none
+--	only_if		additional condition on all rows of the rollout
+--	touches		roles: methods that read one of them are affected; NULL: every method
+--	views		other views that are affected
+--	effect		%s: the names of the affected methods and views
 CREATE FUNCTION stepadv_internal.problem_kinds()
 RETURNS TABLE (place integer, problem text, level text, needs text[], rule text, concerns text, only_if text,
 	touches text[], views text[], effect text)
@@ -149,7 +149,7 @@ COMMENT ON FUNCTION stepadv_internal.problem_kinds() IS
 'part of attach: the kinds of problems that the view _problems lists: the rows and methods concerned, and the '
 'effect';
 
--- What is there to look at: columns of the adapters, and what else a kind may need.
+-- The prerequisites that an attachment meets: columns of the adapters, and others.
 CREATE FUNCTION stepadv_internal.problem_needs(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text[]
 LANGUAGE plpgsql STABLE
@@ -164,7 +164,7 @@ BEGIN
 				('by_turn', (a).unit IN ('turn', 'turn_set') OR EXISTS (SELECT FROM unnest(made) m
 					WHERE 'turn' = ANY (m.reads))),
 				('by_policy_step', EXISTS (SELECT FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads))),
-				-- At an observation no value is needed, unless a setting requires it.
+				-- Observations need no value if all methods that read values are masked.
 				('masked', stepadv_internal.column_type((a).rows, 'action'::text) IS NOT NULL
 					AND (SELECT bool_and(coalesce((m.settings ->> 'masked')::boolean, false)) FROM unnest(made) m
 					WHERE m.needs_value)),
@@ -181,21 +181,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_needs(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: what kinds of problems may need and an attachment has';
+'part of attach: the prerequisites of kinds of problems that an attachment meets';
 
--- The kinds that an attachment can have, numbered from 1 in the order of their places, with what they touch.
+-- A kind that an attachment can have: number (from 1, in order of place) and affected methods and views.
 CREATE TYPE stepadv_internal.problem_kind AS (
 	number integer, place integer, level text, rule text, concerns text, only_if text, methods text[]
 );
 COMMENT ON TYPE stepadv_internal.problem_kind IS
-'part of attach: a kind of problem that an attachment can have, and what it touches there';
--- What the view shows for a kind: its name, what it touches and what becomes of it.
+'part of attach: a kind of problem that an attachment can have, and what it affects';
 CREATE TYPE stepadv_internal.problem_word AS (problem text, methods text[], effect text);
 COMMENT ON TYPE stepadv_internal.problem_word IS
 'what the view _problems shows for a kind of problem: its name, what it affects, and its effect';
 
--- As long as the kinds that there are: an element is found by going over those before it.  touched: lists of methods
--- and views by the numbers of the kinds that touch them, as "2,3".
+-- Only the kinds of the attachment, since reading an element means stepping over all before it.  touched: lists of
+-- affected methods and views; the keys are the numbers of the kinds, such as "2,3".
 CREATE FUNCTION stepadv_internal.problem_words(places integer[], touched jsonb) RETURNS stepadv_internal.problem_word[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -209,10 +208,10 @@ AS $$
 			WHERE i.i::text = ANY (string_to_array(e.key, ','))), '{}') AS methods) t
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_words(integer[], jsonb) IS
-'part of the view _problems: of the kinds of problems at some places, in their order, the name, what it touches (of '
-'lists by their numbers), and what becomes of it';
+'part of the view _problems: the names of the kinds of problems at some places, in their order, what they affect '
+'(from lists by their numbers), and the effects';
 
--- What is looked for in rows of some levels: the call of bad_rows, and the numbers of its problems.
+-- The call of bad_rows for the problems of some levels, and their numbers.
 CREATE FUNCTION stepadv_internal.problem_search(kinds stepadv_internal.problem_kind[], levels text[], step_no text,
 	OUT call text, OUT numbers text)
 LANGUAGE sql STABLE
@@ -227,14 +226,14 @@ AS $$
 	FROM unnest(kinds) k WHERE k.level = ANY (levels)
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_search(stepadv_internal.problem_kind[], text[], text) IS
-'part of attach: the aggregate that looks for the problems of some levels, and their numbers, NULL for none';
+'part of attach: the aggregate that finds the problems of some levels, and their numbers; NULL if there are none';
 
--- What each level looks at: the group, the rollout, what bad_rows found and the numbers of it.
+-- A query per level, with the group, the rollout, the result of bad_rows and the numbers of its problems.
 --
 --	row				rows of a rollout, and the order of their step_no
---	lost			rows that are in no rollout, looked at as if they were one
---	groupless		rows that are in no group
---	shown			what is shown beside the steps of a rollout
+--	lost			rows without a rollout, all of a group together
+--	groupless		rows without a group
+--	shown			columns shown beside the steps of a rollout
 --	state			steps of a group, by their states
 CREATE FUNCTION stepadv_internal.problem_branches(a stepadv_internal.attached, kinds stepadv_internal.problem_kind[])
 	RETURNS SETOF text
@@ -247,7 +246,7 @@ DECLARE
 		THEN 'raw_rollout_id' ELSE 'rollout_id' END;
 	shown_id CONSTANT text := CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_rollout_id'::text) IS NOT NULL
 		THEN 'stepadv_rollout_id' ELSE 'stepadv_rollout' END;
-	-- By the user's ids, by rows of the source and by those that are shown.
+	-- The type of the user's ids; text if it differs between the source and the shown steps.
 	type CONSTANT text := CASE WHEN stepadv_internal.column_type((a).rows, row_id)
 		= stepadv_internal.column_type((a).shown, shown_id)
 		THEN format_type(stepadv_internal.column_type((a).rows, row_id), NULL) ELSE 'text' END;
@@ -262,7 +261,7 @@ DECLARE
 	in_group CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).shown, n),
 		'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text);
 	number CONSTANT text := stepadv_internal.shown_number(a, 'g'::text);
-	-- Of kept groups, those whose value shows no problem are not looked at again.
+	-- Rows of kept groups whose value shows no problem are not searched.
 	folded CONSTANT text[] := stepadv_internal.group_columns((a).folded, n + 4);
 	in_rollout CONSTANT text := stepadv_internal.rollout_filter(a);
 	is_unsound CONSTANT text := CASE WHEN folded IS NOT NULL
@@ -277,8 +276,8 @@ BEGIN
 		RETURN NEXT format('SELECT %1$s, %2$s, %3$s, %4$s FROM %5$s x WHERE NOT (%6$s) GROUP BY %1$s', keys, no_id,
 			lost.call, lost.numbers, rows_name, in_rollout);
 	END IF;
-	-- Of rows that are in no rollout only the first problem counts, that they are.  Equal ids have equal texts: one of
-	-- them is all of them.
+	-- Rows without a rollout have only the problem that they have none.  Raw ids of a rollout have equal texts, so
+	-- max() returns the id.
 	RETURN NEXT format('SELECT %1$s, %2$s, %3$s, CASE WHEN x.rollout_id IS NULL THEN %7$s ELSE %4$s END '
 		'FROM %5$s x%6$s GROUP BY %1$s, x.rollout_id WINDOW of_group AS (PARTITION BY %1$s)', keys,
 		format(CASE WHEN row_id LIKE 'raw%' THEN 'max(x.%I::text)::%s' ELSE 'x.%I::%s' END, row_id, type),
@@ -319,7 +318,7 @@ DECLARE
 	present CONSTANT text[] := stepadv_internal.problem_needs(a, made);
 	contribution CONSTANT text := (stepadv_internal.spa_expressions(a, 'g'::text)).contribution;
 	ratios CONSTANT text := stepadv_internal.ratios_call(a, 'stepadv_logp_new'::text, 'stepadv_logp_old'::text);
-	-- The kinds of problems that there can be, their conditions, and the methods and views that they touch.
+	-- The kinds that this attachment can have, their conditions, and the methods and views that they affect.
 	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(
 		SELECT ROW(row_number() OVER (ORDER BY k.place), k.place, k.level, k.rule, CASE WHEN k.level = 'shown'
 			THEN format(k.concerns, contribution, ratios) ELSE k.concerns END,
@@ -341,7 +340,7 @@ BEGIN
 	SELECT jsonb_object_agg(k.numbers, k.methods) INTO touched
 	FROM (SELECT string_agg(k.number::text, ',' ORDER BY k.number) AS numbers, k.methods FROM unnest(kinds) k
 		WHERE k.methods <> '{}' GROUP BY k.methods) k;
-	-- Nothing is joined with the union: see sql/engines.
+	-- The union must not be joined with anything: see sql/engines.
 	RETURN format('SELECT %1$s, p.rollout_id, (p.rows).step_no, (p.word).problem, (p.rows).n_rows, (p.word).methods, '
 		'(p.word).effect FROM (SELECT u.*, unnest(u.found) AS rows, '
 		'(stepadv_internal.problem_words(%5$L::integer[], %4$L::jsonb))[unnest(u.numbers)] AS word FROM (%2$s) '

@@ -1,8 +1,8 @@
--- Roles: what a column of the user's means, which types can serve, and how they
--- are cast.  To add a role or to accept one more type, add a row here.
+-- Roles: what a column of a user's table means, which types it may have, and how it
+-- is cast.  To add a role or to accept another type, add a row here.
 
 -- A kind of column accepts types by name, by category ("category S" is every
--- string type), by what they can be cast to, or any; the name goes first.
+-- string type), by a cast that they have, or any type; the first match wins.
 CREATE TABLE stepadv_internal.role_types (
 	kind text NOT NULL,
 	accepts text NOT NULL,
@@ -12,20 +12,20 @@ CREATE TABLE stepadv_internal.role_types (
 COMMENT ON TABLE stepadv_internal.role_types IS
 'the types that fit a kind of column, and the expression that converts them to what stepadv reads';
 INSERT INTO stepadv_internal.role_types VALUES
-	-- Integers need no cast to be compared with a bigint, and without one an index serves.
+	-- Integers are not cast, since they compare with bigint, and a cast would prevent the use of an index.
 	('identity', 'smallint', '%s'), ('identity', 'integer', '%s'), ('identity', 'bigint', '%s'),
 	('identity', 'text', 'stepadv.signature_hash(%s)'), ('identity', 'bytea', 'stepadv.signature_hash(%s)'),
 	('identity', 'jsonb', 'stepadv.signature_hash(%s)'), ('identity', 'uuid', 'stepadv.signature_hash(%s)'),
-	-- 1.0 and 1.00 are one number with two texts.
+	-- 1.0 and 1.00 are equal, but their texts differ.
 	('identity', 'numeric', 'stepadv.signature_hash(pg_catalog.trim_scale(%s)::text)'),
 		('identity', 'any', 'stepadv.signature_hash(%s::text)'),
 	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s'),
 	('order', 'smallint', '%s::integer'), ('order', 'integer', '%s::integer'),
-	-- Only the order counts: what is beyond integer is the last, or the first.
+	-- Only the order counts, so values outside the range of integer are clamped.
 	('order', 'bigint', 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE '
 		'%1$s::integer END'),
 	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'),
-	-- What is too large, or too near 0, for a float8 is no error of the cast.
+	-- Avoid cast errors for numbers that are out of the range of float8.
 	('number', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN '
 		'''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('number', 'smallint',
 		'%s::float8'),
@@ -34,7 +34,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('truth', 'boolean', '%s'),
 	('word', 'category S', '%s::text'), ('word', 'category E', '%s::text'),
 	('json', 'jsonb', '%s'), 
-	-- Characters that jsonb does not take are left to those who read texts.
+	-- Values with escapes that jsonb rejects stay text, as a JSON string.
 	('json', 'json', 'CASE WHEN %1$s::text ~ '
 		'E''\\\\u(0000|[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|(?<!\\\\u[dD][89abAB]..\\\\u)[dD][c-fC-F])'' THEN '
 		'pg_catalog.to_jsonb(%1$s::text) ELSE %1$s::jsonb END'), ('json', 'category S',
@@ -44,13 +44,13 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('time', 'timestamp with time zone', '%s'), ('time', 'timestamp without time zone', '(%s AT TIME ZONE ''UTC'')'),
 	('time', 'date', '(%s::timestamp AT TIME ZONE ''UTC'')'),
 	('numbers', 'real[]', '%s'), ('numbers', 'double precision[]', '%s'), ('numbers', 'numeric[]', '%s::float8[]'),
-	-- Trainers write masks of 0 and 1.
+	-- Trainers often store masks as 0 and 1.
 	('mask', 'boolean[]', '%s'), ('mask', 'smallint[]', '%s::integer[]::boolean[]'),
 		('mask', 'integer[]', '%s::boolean[]'), ('mask', 'bigint[]', '%s::integer[]::boolean[]'),
 	('vector', 'real[]', '%s'), ('vector', 'double precision[]', '%s::real[]'), ('vector', 'numeric[]', '%s::real[]'),
 		('vector', 'smallint[]', '%s::real[]'),
 	('vector', 'integer[]', '%s::real[]'), ('vector', 'bigint[]', '%s::real[]'),
-	-- Such as that of pgvector.
+	-- For example, the type vector of pgvector.
 	('vector', 'castable to real[]', '%s::real[]'),
 	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'),
 		('share', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN '
@@ -62,7 +62,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 CREATE TABLE stepadv_internal.roles (
 	role text PRIMARY KEY,
 	place integer NOT NULL,	-- order of the roles of rollout_agg, which come first
-	-- 'source', 'steps' (that are shown), 'rollouts', 'advantages' (of curation) or 'states' (their input)
+	-- 'source', 'steps' (show_steps), 'rollouts' (show_rollouts) or 'advantages' (select_steps)
 	lives_in text NOT NULL,
 	kind text NOT NULL,
 	must_be text			-- for errors about the type; NULL of an identity, which every type can be
@@ -117,7 +117,6 @@ INSERT INTO stepadv_internal.roles VALUES
 		'logp must be a number, the log-probability of the action.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
--- The base type of a domain.
 CREATE FUNCTION stepadv_internal.base_type(type oid) RETURNS oid
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -150,7 +149,6 @@ AS 'MODULE_PATHNAME', 'stepadv_relation_name';
 COMMENT ON FUNCTION stepadv_internal.relation_name(regclass) IS
 'qualified and quoted name of a relation; NULL if there is none';
 
--- The expression that makes of a value of a type what a kind of column is; NULL: it cannot serve.
 CREATE FUNCTION stepadv_internal.role_expression(kind text, type oid) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -170,7 +168,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.role_expression(text, oid) IS
 'the expression (of %s) that converts a value of a type to a kind of column; NULL if the type does not fit';
 
--- The bigint, or integer, by which an expression is known.
 CREATE FUNCTION stepadv_internal.identity(expression text, type oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -183,15 +180,14 @@ COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS
 'the expression that converts an expression of the given type to a bigint identity: integers unchanged, all other '
 'types hashed';
 
--- The known name that is nearest to an unknown one, as a hint; else the hint in otherwise.
+-- A hint with the known name that is most similar to an unknown one; if there is none, the hint in otherwise.
 CREATE FUNCTION stepadv_internal.nearest_hint(name text, known text[], otherwise text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT coalesce('Perhaps you meant "' || stepadv_internal.nearest_name(name, known) || '".', otherwise) $$;
 COMMENT ON FUNCTION stepadv_internal.nearest_hint(text, text[], text) IS
-'a hint: which of the known names is near, or else otherwise';
+'a hint that suggests the known name most similar to a name; otherwise: the hint if there is none';
 
--- The error that a name is none of those that can be given, with the one that was meant.
 CREATE FUNCTION stepadv_internal.refuse_name(what text, name text, known text[]) RETURNS void
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -207,8 +203,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_name(text, text, text[]) IS
 'error for an unknown name; the hint gives the nearest name, or all names';
 
--- The error that a column is not there, with the name of one that may have been
--- meant, else with another hint.
 CREATE FUNCTION stepadv_internal.refuse_column(message text, name text, relations regclass[], hint text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -228,10 +222,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_column(text, text, regclass[], text) IS
-'part of attach: error that a column is not in relations; the hint names one that is nearly called so, or else is the '
-'one given';
+'part of attach: error that a column does not exist in relations; the hint suggests the most similar name, or is the '
+'given one if there is none';
 
--- A column in the type of its role, over an alias; an error explains why it does not fit.
 CREATE FUNCTION stepadv_internal.role_column(role text, relation regclass, name text, alias text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -269,7 +262,7 @@ COMMENT ON FUNCTION stepadv_internal.role_column(text, regclass, text, text) IS
 'a column, over an alias, as the expression that its role needs; error if it does not exist or its type does not '
 'fit';
 
--- ---- Arguments that several functions check alike
+-- ---- Checks of arguments that several functions share
 
 CREATE FUNCTION stepadv_internal.check_names(given_as text, names text[]) RETURNS void
 LANGUAGE plpgsql IMMUTABLE

@@ -1,7 +1,7 @@
 -- The view _spa of attach: contributions of steps as rewards (SPA).
 
--- A step's contribution, whether it is grounded, and what both are fused to: over
--- an alias of the adapter of shown steps.
+-- Expressions for a step's contribution, whether it is grounded, and its fused reward,
+-- over an alias of the adapter of shown steps.
 CREATE FUNCTION stepadv_internal.spa_expressions(a stepadv_internal.attached, alias text, OUT contribution text,
 	OUT grounded text, OUT fused text)
 LANGUAGE plpgsql STABLE
@@ -43,7 +43,7 @@ BEGIN
 		INTO arguments
 	FROM unnest('{alpha,beta}'::text[]) o(key) WHERE settings ? o.key;
 	EXECUTE format('SELECT stepadv.fused_reward(0::float8, true%s)', arguments);
-	-- What is not known to have been executed earns nothing for it.
+	-- A step whose grounding is NULL counts as not grounded.
 	SELECT string_agg(format(', %s::float8', coalesce(quote_literal(settings ->> p.name),
 		pg_get_function_arg_default(f.oid, p.i::integer))), '' ORDER BY p.i) INTO arguments
 	FROM pg_proc f CROSS JOIN unnest(f.proargnames) WITH ORDINALITY p(name, i)

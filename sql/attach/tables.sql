@@ -1,8 +1,8 @@
--- Canonical tables: plain SQL over what section 3 of the design names.
+-- create_tables: the canonical tables rollouts and steps, and the view rollout_rows.
 
--- Up to 14 an UPDATE that takes a row to another partition is a DELETE to the
--- foreign keys that refer to it: the cascade would delete the steps that it
--- should rename.  Asked at run time, as a dump takes the trigger to 15.
+-- Up to PostgreSQL 14, foreign keys treat an UPDATE that moves a row to another
+-- partition as a DELETE: the cascade would delete the steps that it should rename.
+-- The version is checked at run time, since a dump can take the trigger to 15.
 CREATE FUNCTION stepadv_internal.refuse_lossy_move() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -15,7 +15,7 @@ BEGIN
 		EXECUTE format('SELECT %s FROM (SELECT ($1).*) moved', pg_get_partition_constraintdef(TG_RELID)) INTO stays
 			USING NEW;
 		IF NOT stays THEN
-			-- The group's columns are what the table is partitioned by.
+			-- The partition key consists of the group's columns.
 			SELECT array_agg(a.attname::text ORDER BY k.i) INTO keys
 			FROM pg_partitioned_table p CROSS JOIN LATERAL unnest(p.partattrs::smallint[]) WITH ORDINALITY k(number, i)
 			JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.number
@@ -38,9 +38,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS
 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
 
--- Who inserts without saying state, next_state or action_hash gets them made.
--- A trigger rather than generated columns: what is stored stays the same in a dump
--- and in a replica, even if later versions derive something else from the same text.
+-- Fills in state, next_state and action_hash where an INSERT does not give them.
+-- A trigger rather than generated columns: stored values stay the same in a dump and
+-- in a replica, even if later versions derive different ones from the same text.
 CREATE FUNCTION stepadv_internal.fill_identities() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_fill_identities';
 COMMENT ON FUNCTION stepadv_internal.fill_identities() IS
@@ -55,7 +55,7 @@ COMMENT ON FUNCTION stepadv.unique_state() IS
 'a random identity, different for each call: for a state (or action_hash) that no other step shares, where a trigger '
 'would fill NULL';
 
--- Columns that the tables have in any case, and those of any table.
+-- The fixed columns of the tables, and PostgreSQL's system columns.
 CREATE FUNCTION stepadv_internal.table_columns() RETURNS TABLE (name text, can_be_key boolean)
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -72,9 +72,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.table_columns() IS
 'part of create_tables: columns of its tables, and whether they can be the group''s';
 
--- The tables themselves; %1$I: the schema, %2$L: the sequence, %3$s: the group's
--- columns with their types, %4$s: without, as they are in the keys, %5$s and %6$s: those
--- of task, run and version that are not among them; %7$s: how both are partitioned.
+-- %1$I: the schema; %2$L: the sequence; %3$s: definitions of the group's columns;
+-- %4$s: their names in the order of the keys; %5$s and %6$s: definitions of those of
+-- task, run and version that are not among them; %7$s: the PARTITION BY clause.
 CREATE FUNCTION stepadv_internal.tables_ddl() RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -101,7 +101,7 @@ AS $ddl$
 		-- inherit only from PostgreSQL 17 on.
 		CREATE SEQUENCE %1$I.steps_step_id_seq;
 
-		-- First what is read of every step: where a column is stored after texts, these must be passed over to find it.
+		-- Columns that every query reads come first: reading a column means stepping over all before it.
 		CREATE TABLE %1$I.steps (
 			step_id bigint NOT NULL DEFAULT nextval(%2$L::regclass),
 			state bigint,
@@ -135,8 +135,8 @@ AS $ddl$
 
 		ALTER SEQUENCE %1$I.steps_step_id_seq OWNED BY %1$I.steps.step_id;
 
-		-- Log-probabilities are never compressed to less: the attempt alone costs
-		-- more than to store them.
+		-- Log-probabilities do not compress, and the attempt costs more than
+		-- storing them.
 		ALTER TABLE %1$I.steps ALTER COLUMN rollout_logprobs SET STORAGE EXTERNAL,
 			ALTER COLUMN policy_logprobs SET STORAGE EXTERNAL;
 		$$
@@ -208,7 +208,7 @@ $ddl$;
 COMMENT ON FUNCTION stepadv_internal.tables_comments() IS
 'part of create_tables: what the tables and columns are, as a template for format()';
 
--- What counts as reward is decided here, in the open, and nowhere else.
+-- This view alone defines what counts as the reward, where users can read it.
 CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text, keys text[], in_shards boolean)
 	RETURNS void
 LANGUAGE plpgsql
@@ -251,7 +251,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
-	-- Keys of an index, less rollout_id and step_no.
+	-- The primary key of steps also has rollout_id and step_no.
 	most CONSTANT integer := current_setting('max_index_keys')::integer - 2;
 	wrong text;
 BEGIN
@@ -333,18 +333,18 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	-- Without a run or a version all rollouts are of the same one.
+	-- Rollouts stored without a run or version share the empty one.
 	definitions CONSTANT text := (
 		SELECT string_agg(format('%I text NOT NULL', k.name) || CASE WHEN k.name IN ('run_id', 'policy_version')
 			THEN format(' DEFAULT %L', '') ELSE '' END, ', ' ORDER BY k.i)
 		FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
 	listed CONSTANT text := stepadv_internal.list(make_tables.keys, '%1$I'::text, ', '::text);
-	-- The task first: it is asked for alone most often, and leads to the fewest rows.
+	-- The task first: most queries give it alone, and it selects the fewest rows.
 	ordered CONSTANT text[] := array_remove(ARRAY[CASE WHEN 'task_id' = ANY (make_tables.keys) THEN 'task_id' END],
 		NULL) || array_remove(make_tables.keys, 'task_id');
 	others CONSTANT text[] := ARRAY(SELECT c.name FROM stepadv_internal.table_columns() c WHERE c.can_be_key
 		AND c.name <> ALL (make_tables.keys));
-	-- Other states than those of observations are made by attach.
+	-- States that do not come from observations are derived by attach.
 	filled CONSTANT text[] := CASE WHEN coalesce(make_tables.states, 'observation') IN ('observation',
 		'observation_last') THEN '{observation,state}' ELSE '{}' END::text[]
 		|| '{next_observation,next_state,action,tool,args,ok,action_hash}'::text[];
@@ -363,9 +363,9 @@ BEGIN
 			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
 			$q$, make_tables.schema, 'rollouts_p' || i, 'steps_p' || i, parts, i);
 	END LOOP;
-	-- What ties steps to rollouts; %2$s: the group's columns.  A foreign key looks a rollout up for each step, which
-	-- costs more than to store the step.  Where rows may move, to partitions and on shards, it is a foreign key;
-	-- %3$s: what it does where keys change, which they do not on shards.
+	-- Ensures that each step has a rollout.  A foreign key looks up the rollout for each step, which costs more than
+	-- storing the step; it is used only with partitions and shards, where rows may move.  %2$s: the group's columns;
+	-- %3$s: the ON UPDATE clause, empty on shards, where keys cannot change.
 	EXECUTE format(CASE WHEN parts > 0 OR shards IS NOT NULL THEN
 		'ALTER TABLE %1$I.steps ADD FOREIGN KEY (%2$s, rollout_id) REFERENCES %1$I.rollouts%3$s ON DELETE CASCADE'
 		ELSE $q$
@@ -392,19 +392,19 @@ BEGIN
 				listed,
 			stepadv_internal.list(make_tables.keys, 'OLD.%1$I <> NEW.%1$I'::text, ' OR '::text));
 	END IF;
-	-- Triggers fire by name: after most of the user's, who may have something to say.
+	-- Triggers fire in order of name: this one after most of the user's triggers, which may change the row.
 	EXECUTE format('CREATE TRIGGER stepadv_fill_identities BEFORE INSERT OR UPDATE OF %2$s ON %1$I.steps '
 		'FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities(%3$s)', make_tables.schema,
 			array_to_string(filled, ', '),
 		(SELECT string_agg(quote_literal(f.name), ', ' ORDER BY f.i) FROM unnest(filled) WITH ORDINALITY f(name, i)));
 	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model); CREATE INDEX ON %1$I.rollouts (run_id, '
 		'policy_step)', make_tables.schema);
-	-- A run, a version or a number alone: steps of one lie together, as they were written, so that the least index
-	-- will do, which costs a step a third of what another costs, with these columns or with one.  It is as wide as
-	-- the table once rows were deleted and others took their place.
+	-- For queries by run, version or step_id alone.  Steps of a run are stored together, in the order of insertion, so
+	-- a BRIN index suffices; inserts cost a third of those into another index, for any number of columns.  Once new
+	-- rows have taken the place of deleted ones, its ranges may span the whole table.
 	EXECUTE format('CREATE INDEX ON %I.steps USING brin (%s) WITH (autosummarize = on)', make_tables.schema,
 		stepadv_internal.list(ordered[2:] || 'step_id'::text, '%1$I'::text, ', '::text));
-	-- A task over runs and versions.
+	-- For queries of one task across runs and versions.
 	IF ordered[1] <> 'task_id' THEN
 		EXECUTE format('CREATE INDEX ON %I.rollouts (task_id)', make_tables.schema);
 	END IF;
@@ -448,7 +448,7 @@ BEGIN
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
 		group_by => create_tables.group_by, rollout_id => 'rollout_id'::text, step_no => 'step_no'::text,
 			state => 'state'::text,
-		-- States of signatures go with actions that are.
+		-- With states derived from signatures, actions are signatures, too.
 		action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END,
 			reward => 'reward'::text,
 		columns => '{
@@ -469,7 +469,7 @@ $create_tables$;
 COMMENT ON FUNCTION stepadv_internal.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
 'what create_tables does';
 
--- Without _mt_grpo: turn_reward is there for everybody, and NULL for most.
+-- No view _mt_grpo by default: the column turn_reward always exists, but is usually NULL.
 CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 0,
 	states text DEFAULT NULL,
 	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL,

@@ -1,11 +1,11 @@
--- Outcomes of tasks by version: _pass_at_k, _flaky, and two versions compared.
+-- Outcomes of tasks by version: _pass_at_k, _flaky, and comparisons of two versions.
 --
--- A task is what the columns of the group say but for those that are the version,
--- run, step or dimension of the rollouts, or, where none of the columns is the
--- task_id that attach was given, that one.
+-- A task is identified by the columns of the group, except those that are version,
+-- run, policy step or dimensions; but by the column given as task_id if that is not
+-- one of the group's.
 
--- The columns of a task, over g and what run_joins brings; is_role: it is the
--- task_id, which not every rollout needs to have.
+-- The columns of a task, over g and the joins; is_role: it is the task_id, which may
+-- be NULL for some rollouts.
 CREATE FUNCTION stepadv_internal.task_columns(a stepadv_internal.attached, OUT names text[], OUT expressions text[],
 	OUT joins text, OUT is_role boolean)
 LANGUAGE plpgsql STABLE
@@ -27,7 +27,7 @@ BEGIN
 	SELECT array_agg(k.name ORDER BY k.i), array_agg(format('g.%I', k.name) ORDER BY k.i) INTO names, expressions
 	FROM unnest(keys) WITH ORDINALITY k(name, i)
 	WHERE k.i <> ALL (ARRAY(SELECT d.key FROM stepadv_internal.divisions(a) d WHERE d.key IS DISTINCT FROM NULL));
-	-- Nothing but a version: then a group is all that there is of a task.
+	-- All columns are versions or the like: then each group is a task of its own.
 	IF names IS NULL THEN
 		names := keys;
 		SELECT array_agg(format('g.%I', k.name) ORDER BY k.i) INTO expressions
@@ -38,9 +38,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.task_columns(stepadv_internal.attached) IS
 'part of attach: the columns that identify a task, as expressions over a group g and the joins that they need';
 
--- The relation t: a row per task and version (and run, step, dimensions), columns
--- t1, t2, … and v1, v2, …, n_judged and n_successes.  results: names that the
--- columns must not have.
+-- The relation t: a row per task and version (and run, policy step, dimensions), with
+-- columns t1, t2, …, v1, v2, …, n_judged and n_successes.  results: names that the
+-- views use for other columns.
 CREATE FUNCTION stepadv_internal.task_outcomes(a stepadv_internal.attached, results text[], OUT tasks text[],
 	OUT versions text[], OUT relation text)
 LANGUAGE plpgsql STABLE
@@ -71,7 +71,7 @@ BEGIN
 		stepadv_internal.digests(a, '{}'::stepadv_internal.made_method[], '{}'::text[], NULL::text),
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text),
 			divided.list);
-	-- Sums of float8, in which such counts are exact, take no memory.
+	-- Sums of float8, which are exact for such counts, need less memory than sums of bigint.
 	relation := format('(SELECT %1$s, %2$s, sum(g.stepadv_n_judged::float8)::bigint AS n_judged, '
 		'sum(g.stepadv_n_successes::float8)::bigint AS n_successes FROM %3$s%4$s WHERE g.stepadv_n_judged > 0%5$s '
 		'GROUP BY %6$s) t',
@@ -88,8 +88,8 @@ COMMENT ON FUNCTION stepadv_internal.task_outcomes(stepadv_internal.attached, te
 'part of attach: the relation t, a row per task and version with its judged rollouts and successes, and what its '
 'columns are called in views';
 
--- Tasks with as many rollouts and successes as each other are one row: there are
--- few of these, however many tasks.
+-- Aggregates tasks with equal counts of rollouts and successes first: there are few
+-- distinct pairs, however many tasks.
 CREATE FUNCTION stepadv_internal.pass_at_k_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE plpgsql STABLE
@@ -100,7 +100,7 @@ DECLARE
 		'{k,n_tasks,n_rollouts,pass_at_k,pass_at_k_stderr,pass_hat_k,pass_hat_k_stderr}'::text[]);
 	v CONSTANT text := (SELECT string_agg('v' || i, ', ' ORDER BY i) FROM generate_subscripts(source.versions, 1) i);
 BEGIN
-	-- Where it sorts for the counts, numbers that differ are compared first.
+	-- If the counts need a sort, it compares the columns that differ most first.
 	RETURN format($view$
 		SELECT %1$s, s.k, sum(s.n)::bigint AS n_tasks, sum(s.n * s.n_judged)::bigint AS n_rollouts,
 			sum(s.n * s.at) / sum(s.n) AS pass_at_k,
@@ -123,7 +123,7 @@ BEGIN
 					SELECT (1::bigint << i)::integer AS k FROM generate_series(0, 30) i WHERE 1::bigint << i < c.most
 					UNION ALL SELECT least(c.most, 2147483647)::integer) k
 				WHERE c.n_judged >= k.k) p
-			-- In one order, so that sums are the same by every plan.
+			-- In a fixed order, so that sums are the same with every plan.
 			WINDOW same AS (PARTITION BY %2$s, p.k ORDER BY p.n_judged, p.n_successes
 				ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) s
 		GROUP BY %4$s, s.k$view$,
@@ -156,8 +156,8 @@ COMMENT ON FUNCTION stepadv_internal.flaky_query(stepadv_internal.attached, step
 
 -- ---- Two versions
 
--- The attachment that is meant by a source or by one of the views over it: of the
--- owner of what was named, or of the caller.  What others make over it is not.
+-- Finds the attachment by its source or by one of its views.  Only attachments of the
+-- named relation's owner or of the caller count.
 CREATE FUNCTION stepadv_internal.attachment_of(source regclass, prefix text) RETURNS stepadv_internal.attached
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -172,7 +172,7 @@ BEGIN
 	ELSIF named IS NULL THEN
 		RAISE EXCEPTION 'relation % does not exist', attachment_of.source::oid USING ERRCODE = 'undefined_table';
 	END IF;
-	-- What is attached, and the views over it, before views that read it.
+	-- Prefer the source itself and its views to sources that read the named relation.
 	found := ARRAY(
 		SELECT t.k FROM (
 			SELECT k, rank() OVER (ORDER BY (k.source = attachment_of.source OR attachment_of.source = ANY (k.views))
@@ -202,10 +202,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.attachment_of(regclass, text) IS
-'the attachment of the relation''s owner, or of the caller, over the relation, of which it is a view, or over a '
-'view of it; error if there is none, or if there are several';
+'the attachment of the relation''s owner, or of the caller, over the relation, with it as a view, or over a view of '
+'it; error if there is none, or if there are several';
 
--- Outcomes of all tasks under two versions; a row per task that either has.
+-- A row per task that either version has.
 CREATE FUNCTION stepadv_internal.versions_by_task(source regclass, a text, b text, prefix text, division text)
 RETURNS TABLE (task jsonb, n_judged_a bigint, n_successes_a bigint, n_judged_b bigint, n_successes_b bigint)
 LANGUAGE plpgsql STABLE
@@ -253,7 +253,7 @@ COMMENT ON FUNCTION stepadv_internal.versions_by_task(regclass, text, text, text
 'part of compare_versions: judged rollouts and successes of each task under two versions; error where the versions are '
 'not known';
 
--- Errors where there is nothing to compare.
+-- Raises the error if there is nothing to compare.
 CREATE FUNCTION stepadv_internal.refuse_versions(source regclass, a text, b text, prefix text, division text,
 	n_judged_a bigint,
 	n_judged_b bigint) RETURNS void
@@ -284,7 +284,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_versions(regclass, text, text, text, text, bigint, bigint) IS
 'part of compare_versions: the error that two versions have nothing to compare, with the reason';
 
--- Each task of either, those of both with what their rollouts say by themselves.
+-- The tests of each task use its own rollouts only.
 CREATE FUNCTION stepadv_internal.compared_tasks(source regclass, a text, b text, prefix text, division text,
 	solved_above float8)
 RETURNS TABLE (task jsonb, n_judged_a bigint, n_successes_a bigint, rate_a float8, n_judged_b bigint,
@@ -306,7 +306,7 @@ BEGIN
 		q.rate_b - q.rate_a, q.rate_a <= compared_tasks.solved_above AND q.rate_b > compared_tasks.solved_above,
 			q.rate_a > compared_tasks.solved_above AND q.rate_b <= compared_tasks.solved_above,
 		q.rate_a > 0 AND q.rate_a < 1 OR q.rate_b > 0 AND q.rate_b < 1, q.p,
-		-- Benjamini and Hochberg: p times the tasks over its rank, and no less than that of a smaller p.
+		-- Benjamini-Hochberg: p times the number of tasks over its rank, then the minimum over all p not smaller.
 		CASE WHEN q.p IS NOT NULL THEN min(q.p / q.rank) OVER (PARTITION BY q.p IS NULL ORDER BY q.p DESC) END
 	FROM (
 		SELECT t.*, cume_dist() OVER (PARTITION BY t.p IS NULL ORDER BY t.p) AS rank
@@ -405,7 +405,7 @@ BEGIN
 				count(*) FILTER (WHERE c.flaky AND c.difference IS DISTINCT FROM NULL) AS n_flaky,
 			count(*) FILTER (WHERE c.q_value <= version_difference.max_q_value AND c.difference > 0) AS n_better,
 				count(*) FILTER (WHERE c.q_value <= version_difference.max_q_value AND c.difference < 0) AS n_worse,
-			-- In one order, or the signs drawn would depend on the order of rows.
+			-- In a fixed order, since random signs are drawn by position.
 			coalesce(array_agg(c.difference ORDER BY c.difference) FILTER (WHERE c.difference IS DISTINCT FROM NULL),
 				'{}') AS differences
 		FROM stepadv_internal.compared_tasks(version_difference.source, version_difference.a, version_difference.b,

@@ -1,11 +1,11 @@
--- Views over the adapters: the parts of each.  All that these
--- functions know is the attachment and the catalog, so that views can be made
--- anew at any time: by maintain, by unmaintain, after an update of the extension.
+-- Parts of the views over the adapters.  These functions read only the attachment
+-- and the catalog, so that views can be recreated at any time: by maintain, by
+-- unmaintain, after an update of the extension.
 --
--- Aliases: x a row of an adapter, g a group, a the rows of an estimator, b what is
--- shown beside a step, r beside a rollout, o the source's columns of one.
+-- Aliases: x row of an adapter, g group, a row of an estimator, b columns shown
+-- beside a step, r columns shown beside a rollout, o the source's columns of a rollout.
 
--- The group's columns, as the adapters and what is kept call them.
+-- The names of the group's columns in an adapter or a kept table.
 CREATE FUNCTION stepadv_internal.group_columns(relation regclass, number integer) RETURNS text[]
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_group_columns';
@@ -24,7 +24,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.list(text[], text, text) IS
 'names as SQL: each replaces %1$I of the template, its number %2$s';
 
--- The condition that two aliases are of one group.
 CREATE FUNCTION stepadv_internal.same_group(one text, one_view regclass, other text, other_view regclass,
 	number integer) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -41,9 +40,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS
 'the condition that rows of two relations of an attachment are of one group, by the equality of the columns'' types';
 
--- The condition that rows of two adapters are of one rollout: by the user's own
--- id where it can be compared, so that an index serves and vouches for there
--- being but one, else by what it is known by.
+-- Compares the user's own ids where their types allow it, so that an index can be
+-- used and proves uniqueness, and the bigint identities otherwise.
 CREATE FUNCTION stepadv_internal.same_rollout(one text, one_view regclass, other text, other_view regclass) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -83,7 +81,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.free_name(text[], text, text) IS
 'a name that is not taken: the first column of a name keeps it, a later one gets a prefix';
 
--- What feeds a column of an adapter, where that is one unchanged column.
 CREATE FUNCTION stepadv_internal.feeds(view regclass, name text, OUT relation regclass, OUT number integer)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -96,8 +93,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.feeds(regclass, text) IS
 'the underlying column of a column of an adapter, under another name; NULL if the column is computed';
 
--- Whether an index leads to the rows of one group: its first columns are those
--- of the group, in any order.  On shards the planner is left to find it by itself.
+-- Whether an index can find the rows of one group: its first columns are those of
+-- the group, in any order.  Always false on shards.
 CREATE FUNCTION stepadv_internal.by_group(view regclass, number integer) RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -118,8 +115,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS
 'whether an index of what an adapter reads begins with the columns of the group; not on shards';
 
--- The row of a step is found again by an integer key that an index vouches for,
--- or else by rollout and number, which rollout_agg has made sure are unique.
+-- If so, the row of a step is found by its step_id, and otherwise by rollout and
+-- step_no, which rollout_agg has checked to be unique.
 CREATE FUNCTION stepadv_internal.step_is_key(shown regclass, number integer) RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -143,8 +140,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS
 'whether an index guarantees that the key of a step is unique in what an adapter of steps reads';
 
--- Rows that are in no rollout would otherwise make up a group without any.  By the
--- column as stored: an expression over it costs time.
+-- Without this condition, rows that belong to no rollout could form a group without
+-- rollouts.  It tests the stored column, since a hash of it costs time.
 CREATE FUNCTION stepadv_internal.rollout_filter(a stepadv_internal.attached) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -161,7 +158,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS
 'part of attach: the condition that a row of an adapter is of a rollout; NULL if all rows are';
 
--- The roles that there are: columns of the adapters, and those derived from others.
+-- The given roles, and those derived from others.
 CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -177,7 +174,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.available_roles(stepadv_internal.attached) IS
 'part of attach: the roles that functions can read';
 
--- What is kept is read by this condition: src/upkeep/rights.c.
+-- Queries on kept tables have this condition: src/upkeep/rights.c.
 CREATE FUNCTION stepadv_internal.may_read_kept_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_may_read_kept_support';
 COMMENT ON FUNCTION stepadv_internal.may_read_kept_support(internal) IS
@@ -201,9 +198,9 @@ COMMENT ON FUNCTION stepadv_internal.kept_condition(regclass) IS
 'part of attach: the condition, true or an error, that the user may read kept groups and that they are not stale; '
 'NULL: only the owner reads them';
 
--- The relation g: a row per group, with its columns and the group as a value,
--- fed with the roles that are read, of the rows.  divided_by: what divides the rows of a group further, as columns,
--- and dividers, its expressions over rows x and what joins bring.  condition: rows that count.
+-- The relation g: a row per group, with its columns and the group as a value, folded from the roles in reads.
+-- divided_by: names of columns that divide groups further; dividers: their expressions over rows x and the joined
+-- relations.  condition: which rows are folded.
 CREATE FUNCTION stepadv_internal.fold_rows(a stepadv_internal.attached, reads text[], joins text, condition text,
 	divided_by text[], dividers text[]) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -221,7 +218,7 @@ DECLARE
 		rewards,truncated,policy_step,coarse_state,logp}';
 	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,
 		integer,float8[],boolean,bigint,bigint,float8}';
-	-- By which policy a rollout was made: a column of the rows, or of the group.
+	-- The column with the policy step of a rollout: one of the rows, or of the group.
 	policy_step CONSTANT text := (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = (a).rows
 		AND c.attname IN ('rollout_policy_step', 'stepadv_policy_step') AND c.attnum > (a).n_group_columns);
 	value text;
@@ -229,7 +226,7 @@ BEGIN
 	IF by_turn IS NOT NULL THEN
 		reads := reads || 'turn'::text;
 	END IF;
-	-- Of the two forms the shorter where it will do.
+	-- Use the shorter form of rollout_agg if that suffices.
 	IF NOT EXISTS (SELECT FROM unnest(roles[8:17]) r(role) WHERE r.role = ANY (reads)
 		AND CASE r.role WHEN 'policy_step' THEN policy_step IS NOT NULL
 			ELSE stepadv_internal.column_type(relation, r.role) IS NOT NULL END)
@@ -241,7 +238,7 @@ BEGIN
 				THEN format('x.%I::bigint', policy_step)
 			WHEN stepadv_internal.column_type(relation, r.role) IS NOT NULL AND r.role <> 'policy_step'
 				AND (r.i <= 3 OR r.role IN ('reward', 'success') OR r.role = ANY (reads)
-				-- A history of states is one of actions.
+				-- States derived from histories need the actions.
 				OR r.role = 'action' AND reads_state AND history IS NOT NULL) THEN format('x.%I::%s', r.role,
 					types[r.i])
 			ELSE 'NULL::' || types[r.i] END, ', ' ORDER BY r.i)
@@ -293,7 +290,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.history(stepadv_internal.attached, text) IS
 'part of attach: a group as a value with states derived from histories; NULL if states have another source';
 
--- Rows with states derived from tool calls where states are read, else without.
 CREATE FUNCTION stepadv_internal.rows_for(a stepadv_internal.attached, reads text[]) RETURNS regclass
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -320,7 +316,7 @@ COMMENT ON FUNCTION stepadv_internal.fold_rows(stepadv_internal.attached, text[]
 'part of attach: the relation g, a row per group and what divides it, with the group as a value, fed with the roles '
 'that are read, of the rows that count';
 
--- The same of all rows, or the kept one: a value that is kept has every role that any function reads.
+-- Folds all rows, or reads the kept groups, which contain every role that any function reads.
 CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -341,12 +337,12 @@ COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that '
 'are read';
 
--- The join that brings an adapter's columns to rows that know the group g, and a further item of that query.
+-- Joins an adapter's columns to rows that have the group g.  item: an additional item of the joined query.
 --
--- A join whose columns are not read must not be made, so the planner must see that it adds no rows. Where an index
--- leads to a group's rows they are fetched group by group: it does not know that a list of groups is a list of
--- few, and would read the whole relation for them. Else the join is flat where a unique index proves that there is
--- but one row, and where it does not, DISTINCT ON the keys does, which are unique anyway.
+-- The planner removes a join whose columns are not read only if it can prove that the join adds no rows.  If an
+-- index finds a group's rows, they are fetched group by group: the planner does not know that a query reads few
+-- groups, and would read the whole relation.  Otherwise a unique index proves that there is at most one row, or
+-- DISTINCT ON the keys, which are unique anyway.
 CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[],
 	targets text[], item text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -354,7 +350,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	n CONSTANT integer := (a).n_group_columns;
-	-- What there is to show, and what is known of a run; the rest of the adapter is not read here.
+	-- The columns to show, and those of the run; views do not read the others by this join.
 	items CONSTANT text[] := ARRAY(SELECT t.attname::text FROM pg_attribute t
 		WHERE t.attrelid = join_to.view AND t.attnum > n AND NOT t.attisdropped
 			AND (t.attname NOT LIKE 'stepadv\_%'
@@ -368,8 +364,8 @@ DECLARE
 	relation regclass;
 	expressions text[];		-- of the names, over s, a row of the relation
 BEGIN
-	-- The columns of what the adapter reads: in a view the server plans every column, also those that are not read.
-	-- Those of the adapter itself where one of them is computed, and beside shards: see sql/engines.
+	-- Read the relation below the adapter: in a view, the server plans every column, including those not read.
+	-- Read the adapter itself if one of the columns is computed, and beside shards: see sql/engines.
 	SELECT min(c.relation::oid), array_agg(CASE WHEN c.plain THEN format('s.%I', c.column_name)
 		WHEN c.name = 'stepadv_rollout' THEN stepadv_internal.role_column('rollout_id'::text, c.relation,
 			c.column_name, 's'::text) END ORDER BY n.i)
@@ -394,15 +390,15 @@ BEGIN
 					stepadv_internal.equality_operator(o.atttypid), t.attname), ' AND ' ORDER BY o.attnum)
 				FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = (a).rows AND t.attnum = o.attnum
 				WHERE o.attrelid = view AND o.attnum BETWEEN 1 AND n), alias, c.same_key)
-			-- An index of a parent does not cover its children.
+			-- An index of a parent does not cover its inheritance children.
 			WHEN keys = '{stepadv_step}' AND stepadv_internal.step_is_key(view, (a).n_group_columns)
 				AND NOT EXISTS (SELECT FROM stepadv_internal.view_columns(view) c JOIN pg_class r ON r.oid = c.relation
 					WHERE c.name = 'stepadv_step' AND r.relhassubclass)
 			THEN format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias, c.same_group,
 				c.same_key)
-			-- The condition twice, in other words. Where a query names a group the planner gives that to both sides
-			-- instead of the join: from 16 on no condition is left then that proves that a group's row has at most one
-			-- partner, and a join that is not needed is made.
+			-- The condition twice, written differently. If a query gives the group, the planner compares both sides
+			-- with that constant and drops the join condition; since PostgreSQL 16 it can then no longer prove that
+			-- there is at most one row, and keeps an unneeded join.
 			ELSE format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s AND %s',
 				stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns)
 				|| keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view), alias, c.same_group,
@@ -420,8 +416,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.join_to(stepadv_internal.attached, text, regclass, text[], text[], text) IS
 'part of attach: the join that brings an adapter''s columns to rows of a group g';
 
--- Columns of the user's to show, of an adapter: all that are not stepadv's, but
--- for those that stand there already, under the very name.
+-- The user's columns of an adapter to show, except those that the view already
+-- shows under the same name.
 CREATE FUNCTION stepadv_internal.own_columns(a stepadv_internal.attached, view regclass, but text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -443,8 +439,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.own_columns(stepadv_internal.attached, regclass, text[]) IS
 'part of attach: the user''s columns of an adapter that a view shows beside the given ones';
 
--- The columns that a view shows of the user's, and of which relation: alias b of
--- steps, r of rollouts; and what each is called, after what is called so already.
+-- The user's columns that a view shows, with the alias of their relation (b: steps,
+-- r: rollouts) and a name that is not taken.
 CREATE FUNCTION stepadv_internal.shown_columns(a stepadv_internal.attached, kind text, taken text[])
 RETURNS TABLE (alias text, name text, called text)
 LANGUAGE plpgsql STABLE

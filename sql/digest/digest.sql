@@ -1,4 +1,4 @@
--- The digest: what views of many groups need of one: src/digest/
+-- The digest, which summarizes a group for views of many groups: src/digest/
 
 CREATE TYPE stepadv.group_digest;
 
@@ -59,8 +59,7 @@ CREATE TYPE stepadv_internal.labelled_calls (
 	STORAGE = extended
 );
 COMMENT ON TYPE stepadv_internal.labelled_calls IS
-'the categories of a group''s calls, and whether they went well and were grounded; made and read within a query, '
-'never written or read';
+'the category, ok and grounded of a group''s calls; made and read within a query, without a text or binary form';
 
 CREATE FUNCTION stepadv_internal.labelled_calls_trans(internal, key bigint, number integer, category text, ok boolean,
 	grounded boolean)
@@ -68,12 +67,12 @@ RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_call_labels_trans';
 COMMENT ON FUNCTION stepadv_internal.labelled_calls_trans(internal, bigint, integer, text, boolean, boolean) IS
-'part of labelled_calls: one call more';
+'part of labelled_calls: adds a call';
 
 CREATE FUNCTION stepadv_internal.labelled_calls_final(internal) RETURNS stepadv_internal.labelled_calls
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_call_labels_final';
-COMMENT ON FUNCTION stepadv_internal.labelled_calls_final(internal) IS 'part of labelled_calls: what there is';
+COMMENT ON FUNCTION stepadv_internal.labelled_calls_final(internal) IS 'part of labelled_calls: the result';
 
 CREATE AGGREGATE stepadv_internal.labelled_calls(key bigint, number integer, category text, ok boolean,
 	grounded boolean) (
@@ -81,10 +80,10 @@ CREATE AGGREGATE stepadv_internal.labelled_calls(key bigint, number integer, cat
 	FINALFUNC = stepadv_internal.labelled_calls_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv_internal.labelled_calls(bigint, integer, text, boolean, boolean) IS
-'of the calls of a group the category, whether it went well and was grounded, by the id of the step (number 0), or by '
-	'rollout and number; NULL over no rows';
+'for each call of a group, its category, ok and grounded, by step_id (with step_no 0), or by rollout_id and step_no; '
+	'NULL over no rows';
 
--- ---- Making and adding up
+-- ---- Making and merging
 
 CREATE FUNCTION stepadv.group_digest(rollouts stepadv.rollout_group, methods text[], advantages float8[],
 	measures text[] DEFAULT '{steps}', measured_rollouts bigint[] DEFAULT NULL, measured float8[] DEFAULT NULL,
@@ -105,14 +104,14 @@ CREATE FUNCTION stepadv_internal.group_digest_add(stepadv.group_digest, digest s
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_group_digest_rollup';
 COMMENT ON FUNCTION stepadv_internal.group_digest_add(stepadv.group_digest, stepadv.group_digest) IS
-'part of rollup: one digest more';
+'part of rollup: adds a digest';
 
 CREATE FUNCTION stepadv_internal.group_digest_add(stepadv.group_digest, digest stepadv.group_digest, part text)
 	RETURNS stepadv.group_digest
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_group_digest_rollup';
 COMMENT ON FUNCTION stepadv_internal.group_digest_add(stepadv.group_digest, stepadv.group_digest, text) IS
-'part of rollup: a part of one digest more';
+'part of rollup: adds a part of a digest';
 
 CREATE AGGREGATE stepadv.rollup(digest stepadv.group_digest) (
 	SFUNC = stepadv_internal.group_digest_add, STYPE = stepadv.group_digest, SSPACE = 8192,

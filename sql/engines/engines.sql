@@ -1,14 +1,14 @@
--- Tables of Citus and TimescaleDB: what is special about them is here.  Citus sends a query to the shards
--- where every group is in one of them.  Foreign tables need nothing.
+-- Code that is specific to tables of Citus and TimescaleDB.  Citus pushes a query down to the shards if each
+-- group is in one shard.  Foreign tables need no special code.
 --
--- It refuses some forms, which all views avoid, over any tables: an outer join with a function that gives
--- rows (with a subquery of it none), a lateral one beside it, a join of two such functions, a function below UNION ALL,
--- a join with a union, a subquery without FROM, an argument that is not immutable of a function below a subquery.
--- A table that it does not distribute must be in a subquery, beside shards.  Where a form costs plain tables
--- something, the makers of views call a function of this file.
+-- Citus rejects some forms of queries, which all views avoid, over any tables: an outer join with a set-returning
+-- function (but not with a subquery of it), a lateral one beside it, a join of two such functions, a function below
+-- UNION ALL, a join with a union, a subquery without FROM, a non-immutable argument of a function below a subquery.
+-- A table that is not distributed must be in a subquery if it is joined with shards.  Where a form would be slower
+-- for plain tables, the builders of views call a function of this file.
 
--- What other extensions keep of their tables is believed only where it is a member of the extension: anybody
--- may make a table of that name.
+-- A catalog of another extension is trusted only if it is a member of that extension: anybody may create a table
+-- of that name.
 CREATE FUNCTION stepadv_internal.catalog_of(extension text) RETURNS regclass
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -16,7 +16,7 @@ AS $$
 DECLARE
 	member_of CONSTANT oid := (SELECT e.oid FROM pg_extension e WHERE e.extname = catalog_of.extension);
 BEGIN
-	-- Asked for every view that is made: planned once a session, and not at all where there is none.
+	-- Called for every view: the query below is planned once per session, and not without the extension.
 	IF member_of IS NULL THEN
 		RETURN NULL;
 	END IF;
@@ -63,10 +63,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.engine_table(regclass) IS
-'what a table is to Citus or TimescaleDB, by which column it is distributed (NULL: it is whole on every node, or on '
-'one), and with which tables; NULLs: nothing; is_here: this node alone has its rows';
+'the kind of a table of Citus or TimescaleDB (NULL: plain), its distribution column (NULL: none) and its colocation '
+'group; is_here: all its rows are on this node alone';
 
--- The tables below relations, at any depth, that Citus distributes.
 CREATE FUNCTION stepadv_internal.distributed_tables(relations regclass[])
 	RETURNS TABLE (relation regclass, distributed_by text, colocation integer)
 LANGUAGE plpgsql STABLE
@@ -84,11 +83,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.distributed_tables(regclass[]) IS
-'the tables that Citus distributes among relations and below them, and by which column';
+'the tables that Citus distributes among relations and below them, at any depth, and by which column';
 
--- A group is in one shard where the columns by which tables are distributed are among its own,
--- and where all tables have a group's rows in the same place.  Otherwise rows would travel for
--- every query, and most views be refused when they are asked: by words about something else.
+-- A group is in one shard if the distribution columns of all tables are among the group's, and
+-- the tables are colocated.  Otherwise every query would move rows between nodes, and most views
+-- would fail when queried, with unrelated messages.
 CREATE FUNCTION stepadv_internal.check_distribution(adapters regclass[], n_keys integer) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -126,8 +125,8 @@ COMMENT ON FUNCTION stepadv_internal.check_distribution(regclass[], integer) IS
 'part of attach: error where a table below the adapters is distributed by Citus by a column that the group does not '
 'have, or two of them are not colocated';
 
--- A history is of groups of one task, which must be in one shard.  keys: the columns that they have in common, by
--- their places in the adapter of rows.
+-- The groups of a history share a task and must be in one shard.  keys: the columns that they share, as numbers in
+-- the adapter of rows.
 CREATE FUNCTION stepadv_internal.check_history_shards(rows regclass, keys integer[], method text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -151,7 +150,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_history_shards(regclass, integer[], text) IS
 'part of attach: error if Citus may have the groups of a history in several shards';
 
--- Workers do not see the coordinator's table of models: there it is the model itself.
+-- Workers cannot read the coordinator's table of models, so the view contains the model itself.
 CREATE FUNCTION stepadv_internal.model_expression(relations regclass[], name text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -166,9 +165,9 @@ COMMENT ON FUNCTION stepadv_internal.model_expression(regclass[], text) IS
 'part of attach: the expression for a model of progress_models in a view over relations; where Citus distributes one, '
 'the current model';
 
--- A table that was distributed with citus.enable_unsafe_triggers has its triggers on each shard, of which no view
--- knows: where they can find the attachment at all, on the node that has it, they must not let changes pass.  Nor
--- does the table itself, which sees TRUNCATE alone.
+-- With citus.enable_unsafe_triggers, a distributed table has its triggers on each shard, but no view reads a shard.
+-- So triggers that find the attachment, on its own node, raise an error rather than miss changes.  So does the
+-- trigger of the distributed table itself, which fires only for TRUNCATE.
 CREATE FUNCTION stepadv_internal.refuse_shard(relation regclass) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -190,7 +189,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_shard(regclass) IS
 'part of keep_groups: error for a table that Citus distributes, and for a shard of one';
 
--- Who takes a group of a pool locks its row, which shards have not together.
+-- Claiming a group of a pool locks its row, which is not possible across shards.
 CREATE FUNCTION stepadv_internal.refuse_distributed(a stepadv_internal.attached, what text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -206,8 +205,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_distributed(stepadv_internal.attached, text) IS
 'part of create_pool: error over tables that Citus distributes';
 
--- On shards they are those up to the last hash of the sample, which is asked for first: a sample itself would come
--- here, group by group.
+-- On shards, a subquery first determines the largest hash of the sample, and a condition selects groups up to it:
+-- LIMIT would bring whole groups to the coordinator.
 CREATE FUNCTION stepadv_internal.sample_groups(a stepadv_internal.attached, fold text, hash text, max_groups integer,
 	OUT groups text, OUT condition text, OUT is_whole boolean)
 LANGUAGE plpgsql STABLE
@@ -225,8 +224,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.sample_groups(stepadv_internal.attached, text, text, integer) IS
-'part of _credit_check: the relation g of so many groups, by a hash, or of all with the condition that leaves these; '
-'is_whole: their values may be compared with each other';
+'part of _credit_check: the relation g of max_groups groups, chosen by a hash, or of all with a condition that selects '
+'these; is_whole: their values may be compared with each other';
 
 -- ---- create_tables(distribute => true)
 
@@ -256,7 +255,7 @@ COMMENT ON FUNCTION stepadv_internal.check_shards(boolean, integer) IS
 'part of create_tables: the number of shards into which tables are distributed; NULL: not distributed; error if '
 'they cannot be distributed';
 
--- By the task, of which there are most, so that the rollouts of all policies are in one place.
+-- Distributes by task, the column with most values, so that rollouts of a task by all policies are in one shard.
 CREATE FUNCTION stepadv_internal.distribute_tables(schema text, keys text[], shards integer) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -266,7 +265,7 @@ DECLARE
 	rollouts CONSTANT text := format('%I.rollouts', distribute_tables.schema);
 	unsafe CONSTANT text := current_setting('citus.enable_unsafe_triggers');
 BEGIN
-	-- The triggers that there are look at nothing but their row, which is as safe on a shard.
+	-- The triggers of these tables read only their row, so they are safe on shards.
 	PERFORM set_config('citus.enable_unsafe_triggers', 'on', true);
 	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => ''none''::text,
 		shard_count => $3)' USING rollouts, key, shards;
@@ -278,9 +277,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.distribute_tables(text, text[], integer) IS
 'part of create_tables: has Citus distribute both tables, colocated, by a column of the group';
 
--- The view rollout_rows, for format(): the schema, the rewards of a step and of a rollout, options, the group's columns
--- of s and of r, and that both are the same.  With a union Citus takes only one outer join above: there a rollout is
--- joined with its steps, and is a row itself.
+-- The view rollout_rows, for format(): the schema, the rewards of a step and of a rollout, WITH options, the group's
+-- columns of s and of r, and the condition that both are equal.  Above a union, Citus allows only one outer join, so
+-- on shards a rollout is joined with its steps and with a row for itself.
 CREATE FUNCTION stepadv_internal.rollout_rows_template(in_shards boolean) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp

@@ -1,10 +1,10 @@
--- Contribution of a whole group, plain SQL over contribution()
+-- Contribution summed over a group, plain SQL over contribution()
 
 CREATE FUNCTION stepadv.contribution_summary(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (success boolean, n_rollouts integer, n_steps integer, n_contributing integer, share float8)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1500 ROWS 2
--- Bound now, independent of the search_path of the caller; with one of its own it
--- would not be merged into the query around it.
+-- Names are bound at creation, so the caller's search_path does not matter; with SET
+-- search_path the function could not be inlined.
 BEGIN ATOMIC
 	SELECT c.success, count(*)::integer, sum(c.n_steps)::integer, sum(c.n_contributing)::integer,
 		sum(c.n_contributing) / nullif(sum(c.n_steps), 0)::float8

@@ -1,4 +1,4 @@
--- Batch TD on what was seen and done: src/estimators/history_td.c, levels.c, values/backed.c
+-- Batch TD on the state and the earlier steps: src/estimators/history_td.c, levels.c, values/backed.c
 -- history may be NULL (its default), so this is not STRICT: a NULL group gives no rows.
 
 CREATE FUNCTION stepadv.history_td(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.98, k float8 DEFAULT NULL,

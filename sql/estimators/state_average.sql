@@ -1,4 +1,4 @@
--- Several states of the same group: what each says of a step, averaged.
+-- Advantages by several states of the same group, averaged.
 
 CREATE FUNCTION stepadv.state_average(rollouts stepadv.rollout_group, attached boolean DEFAULT true,
 	last_actions boolean DEFAULT true, action_set boolean DEFAULT true, gamma float8 DEFAULT 0.99,

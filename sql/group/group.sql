@@ -34,7 +34,8 @@ COMMENT ON TYPE stepadv.rollout_group IS
 '1 GB';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_in(cstring) IS
 'I/O: the binary form as \x and hexadecimal digits; error 22P02 on anything else';
-COMMENT ON FUNCTION stepadv_internal.rollout_group_out(stepadv.rollout_group) IS 'I/O: lossless JSON text';
+COMMENT ON FUNCTION stepadv_internal.rollout_group_out(stepadv.rollout_group) IS
+'I/O: the binary form as \x and hexadecimal digits, lossless';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_recv(internal) IS
 'I/O: versioned little-endian columns; error 22P03 on anything else';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_send(stepadv.rollout_group) IS
@@ -168,8 +169,8 @@ COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint
 'log-probability of the action by the policy that took it (for weights of batch_td); NULL coarse_state: one that no '
 'other step shares';
 
--- The same for the views of attach, where a row that rollout_agg refuses costs the
--- advantages of its rollout and nothing else.
+-- The same for the views of attach, where a row for which rollout_agg raises an error
+-- costs only the advantages of its rollout.
 
 CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
 	float8, boolean) RETURNS internal
@@ -206,9 +207,9 @@ CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 );
 
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
-'rollout_agg for the views of attach: what it refuses is a defect of its rollout, which then counts as not '
-'judged, for those methods only that read the column; a row without rollout_id is left out, a value that is not '
-'finite is missing; estimators give NULL where otherwise they raise an error';
+'rollout_agg for the views of attach: invalid rows raise no error, but their rollout counts as not judged, for those '
+'methods only that read the column; a row without rollout_id is left out, a value that is not finite counts as NULL; '
+'estimators return NULL instead of errors';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
 	bigint, float8, float8, float8, integer, float8[], boolean, bigint, bigint, float8) IS
 'the same with as many arguments as rollout_agg takes';
@@ -237,7 +238,7 @@ COMMENT ON FUNCTION stepadv.group_union(stepadv.rollout_group, stepadv.rollout_g
 'the union of two groups, as by rollup, for ON CONFLICT DO UPDATE; NULL counts as an empty group: NULL only for two '
 'NULLs; errors as for rollup';
 
--- history_agg: the union of groups whose rollouts are all distinct, even with equal ids
+-- history_agg: the union of groups, in which rollouts of different groups are distinct even if their ids are equal
 
 CREATE FUNCTION stepadv_internal.history_merge(stepadv.rollout_group, stepadv.rollout_group, bigint,
 	bigint) RETURNS stepadv.rollout_group
@@ -248,9 +249,9 @@ CREATE AGGREGATE stepadv_internal.history_agg(stepadv.rollout_group, bigint, big
 	SFUNC = stepadv_internal.history_merge, STYPE = stepadv.rollout_group, SSPACE = 4096, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv_internal.history_agg(stepadv.rollout_group, bigint, bigint) IS
-'rollup of groups in which the same rollout_id may be another rollout: ids are hashed onto the second argument, '
-'which says which group it is, and all rollouts of a group are of the policy_step that is the third; NULL in '
-'either: as the group has them';
+'rollup of groups in which equal rollout_ids may be different rollouts: ids are hashed with the second argument, which '
+'identifies the group, and all rollouts of the group get the third as policy_step; NULL for either: they stay as they '
+'are';
 
 DO $$
 DECLARE f regprocedure;
@@ -266,7 +267,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- what a group holds
+-- the contents of a group
 
 CREATE FUNCTION stepadv.steps(rollouts stepadv.rollout_group)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,

@@ -27,7 +27,7 @@ COMMENT ON FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearra
 '= logp_new - logp_old; clamp_log_ratio clamps d, clamp_estimate each token''s estimate, to plus or minus its value '
 '(verl: 20 and 10); 0 without tokens; otherwise as step_ratio';
 
--- The same for unchecked rows.
+-- The same, with NULL instead of errors, for rows of views.
 CREATE FUNCTION stepadv_internal.ratios_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
 	mask boolean[], OUT ratio float8, OUT sequence_ratio float8, OUT approximate_kl float8)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500

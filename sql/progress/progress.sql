@@ -122,18 +122,18 @@ CREATE TABLE stepadv.progress_models (
 	model stepadv.progress_model NOT NULL,
 	fitted_at timestamptz NOT NULL DEFAULT pg_catalog.now()
 );
--- They are data of users, so pg_dump carries them.
+-- Rows belong to users, so pg_dump includes them.
 SELECT pg_catalog.pg_extension_config_dump('stepadv.progress_models', '');
 GRANT SELECT ON stepadv.progress_models TO PUBLIC;
--- The extension is trusted: the user who creates it owns no object of it.
+-- Objects of a trusted extension are not owned by the user who creates it.
 GRANT SELECT, INSERT, UPDATE, DELETE ON stepadv.progress_models TO @extowner@;
 COMMENT ON TABLE stepadv.progress_models IS
-'estimators of progress by name, for the view _spa of attach; all rows are yours, and everybody may read them';
+'estimators of progress by name, for the view _spa of attach; all rows are yours, and all roles may read them';
 COMMENT ON COLUMN stepadv.progress_models.name IS 'the name for the option {"spa": {"model": …}} of attach';
 COMMENT ON COLUMN stepadv.progress_models.model IS 'an estimator; views that use it follow when it is replaced';
-COMMENT ON COLUMN stepadv.progress_models.fitted_at IS 'when it was put here';
+COMMENT ON COLUMN stepadv.progress_models.fitted_at IS 'when the row was inserted';
 
--- For the view _spa, whose input is unchecked: the model that it names may be gone, and rows may not fit it.
+-- For the view _spa, whose input is not checked: the model may no longer exist, and features may not fit it.
 CREATE FUNCTION stepadv_internal.progress_predict_or_nan(model stepadv.progress_model, features real[], name text)
 RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 20

@@ -1,6 +1,6 @@
 -- Verifiable rewards of MT-GRPO: src/rewards/rewards.c, markup.c
--- messages: the assistant's, in order; replies: what followed each, NULL where nothing did.
--- Case is Unicode's, regardless of the collation of the arguments.
+-- messages: the assistant's, in order; replies: the reply to each, NULL if there was none.
+-- Case is converted by Unicode's rules, regardless of the collation of the arguments.
 
 CREATE FUNCTION stepadv.reward_tool_execution(messages text[], replies text[], tool_tag text DEFAULT 'tool',
 	result_tag text DEFAULT 'result', error_prefix text DEFAULT 'Error:', weight float8 DEFAULT 0.2) RETURNS float8

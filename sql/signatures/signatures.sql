@@ -1,5 +1,5 @@
 
--- What an agent did: src/signatures/{action_signature,read_call,call,effects,patch,arguments,vocabulary,render}.c,
+-- Tool calls: src/signatures/{action_signature,read_call,call,effects,patch,arguments,vocabulary,render}.c,
 -- src/signatures/shell/
 
 CREATE FUNCTION stepadv.action_signature(
@@ -58,8 +58,8 @@ AS 'MODULE_PATHNAME', 'stepadv_builtin_vocabulary';
 COMMENT ON FUNCTION stepadv.builtin_vocabulary() IS
 'the tools that action_signature recognizes, one row each; subcommand is '''' if the tool alone determines the meaning';
 
--- Rows of the extension show what is built in; rows of users are configuration,
--- so pg_dump carries them.
+-- Rows of the extension show the built-in vocabulary; rows of users are
+-- configuration, which pg_dump includes.
 CREATE TABLE stepadv.tool_vocabulary (
 	builtin boolean NOT NULL DEFAULT false,
 	scaffold text NOT NULL DEFAULT '',
@@ -78,7 +78,7 @@ SELECT true, b.scaffold, b.tool, b.subcommand, b.meaning FROM stepadv.builtin_vo
 SELECT pg_catalog.pg_extension_config_dump('stepadv.tool_vocabulary', 'WHERE NOT builtin');
 
 GRANT SELECT ON stepadv.tool_vocabulary TO PUBLIC;
--- The extension is trusted: the user who creates it owns no object of it.
+-- Objects of a trusted extension are not owned by the user who creates it.
 GRANT SELECT, INSERT, UPDATE, DELETE ON stepadv.tool_vocabulary TO @extowner@;
 
 COMMENT ON TABLE stepadv.tool_vocabulary IS

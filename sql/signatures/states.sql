@@ -1,5 +1,5 @@
 
--- What was done so far: src/signatures/{state,signature,bonus}.c
+-- States from the actions so far: src/signatures/{state,signature,bonus}.c
 
 CREATE FUNCTION stepadv_internal.state_accum(internal, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10

@@ -1,7 +1,7 @@
--- What the tokens of steps share: src/tokens/.
+-- Tokens that steps share: src/tokens/.
 
--- The arrays have an entry per step, by rollout and number; -1 means what is
--- not known, so that they can be read where they are.
+-- The arrays have an entry per step, by rollout and step_no; -1 means unknown.
+-- Without NULLs, they can be read in place.
 CREATE TYPE stepadv.token_lineage AS (
 	n_rollouts bigint, n_steps bigint, n_tokens bigint, n_unique_tokens bigint,
 	step_ids bigint[], rollout_ids bigint[], step_nos integer[], prompt_lengths integer[], response_lengths integer[],
@@ -15,14 +15,14 @@ CREATE FUNCTION stepadv_internal.token_lineage_trans(internal, step_id bigint, r
 	prompt_token_ids anyarray, response_token_ids anyarray) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_trans';
 COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, anyarray, anyarray) IS
-'part of token_lineage: one step more';
+'part of token_lineage: adds a step';
 
 CREATE FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, step_id bigint, rollout_id bigint,
 	step_no integer, prompt_token_ids anyarray, response_token_ids anyarray) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_forgiving_token_lineage_trans';
 COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, anyarray,
 	anyarray) IS
-'part of forgiving_token_lineage: one step more';
+'part of forgiving_token_lineage: adds a step';
 
 CREATE FUNCTION stepadv_internal.token_lineage_final(internal) RETURNS stepadv.token_lineage
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_final';
@@ -44,8 +44,8 @@ CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollou
 	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, anyarray, anyarray) IS
-'token_lineage for views: data that it refuses makes the rollout unknown, with all its steps; rows without a '
-'rollout are ignored';
+'token_lineage for views: invalid data raise no error, but make the rollout unknown, with all its steps; rows without '
+'a rollout are ignored';
 
 CREATE FUNCTION stepadv.step_lineage(lineage stepadv.token_lineage)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_prompt_tokens integer, n_response_tokens integer,

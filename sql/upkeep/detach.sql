@@ -1,6 +1,6 @@
--- What attach made goes, with what maintain keeps of it.
+-- detach: drops the views of attach, and the groups that maintain keeps.
 
--- In one command each, as they read each other.
+-- Drops views in one command, and adapters in another, since they may read each other.
 CREATE FUNCTION stepadv_internal.end_attachment(attachment regclass, cascade boolean) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET lock_timeout = '10s'
@@ -48,7 +48,7 @@ BEGIN
 		CROSS JOIN LATERAL stepadv_internal.run(k.attachment, format('SELECT '
 			'stepadv_internal.end_attachment(%L::regclass, %L::boolean)', k.attachment::oid,
 			coalesce(detach.cascade, false))) n(views integer)
-		-- What is dropped is named itself, not by a table below it.
+		-- Only attachments over this very source, not those over views of it.
 		WHERE k.source = detach.source);
 END
 $$;

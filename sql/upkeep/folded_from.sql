@@ -1,30 +1,30 @@
--- What kept groups were folded from, and whether it is still that.
+-- What kept groups were folded from, and whether that has changed.
 --
--- Triggers see rows that are written. What fires none (a partition that is dropped, detached or attached, a
--- view or a function that is replaced) is found by comparing what is below the views now with what was noted
--- when the groups were folded.
+-- Triggers report written rows. Other changes (a partition that is dropped, detached or attached, a view or a
+-- function that is replaced) are found by comparing the objects below the views now with those recorded in the
+-- attachment when the groups were folded.
 
 -- src/upkeep/read_below.c
 CREATE FUNCTION stepadv_internal.read_below(views regclass[])
 RETURNS TABLE (kind text, object oid, name text)
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_read_below';
 COMMENT ON FUNCTION stepadv_internal.read_below(regclass[]) IS
-'what is below views: each table, view, function and enum; and by name, in which table or view, what must not be '
-'kept: changing (another each time), setting (depends on the session), unknown (a STABLE function), unwatched (a '
-'table that a function reads), virtual (a column)';
+'each table, view, function and enum below views; and with a name and the table or view that has it, what prevents '
+'keeping: changing (on each call), setting (depends on the session), unknown (a STABLE function), unwatched (a table '
+'that a function reads), virtual (a column)';
 
 CREATE FUNCTION stepadv_internal.mark_below(views regclass[], noted jsonb) RETURNS bigint
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_mark_below';
 COMMENT ON FUNCTION stepadv_internal.mark_below(regclass[], jsonb) IS
-'a value that stays the same as long as what is below views, as folded_from noted it, stays the same, with its '
-'partitions, children and triggers: found by who wrote the rows of the catalog, and where these are; a different '
-'value: unknown';
+'a value that is unchanged only if the objects below views, as folded_from recorded them, and their partitions, '
+'children and triggers are unchanged: computed from xmin and ctid of their catalog rows; a different value does not '
+'prove a change';
 
--- With the triggers that keep the groups, by table: one that was disabled for a while has missed changes.
--- here: as in this database. Places of nodes in the text of a view are no part of its definition: they
--- move with blanks and line breaks. The labels of an enum are what a value is known by where it becomes a text. A
--- partition that is attached again has another row in the catalog. Each kind by itself: of most there is nothing, and
--- to plan a query takes longer than to run it.
+-- Includes the triggers that keep the groups, by table, since one that was disabled for a while has missed changes.
+-- here: the definition in this database. Parse locations are removed from a view's query, since they change with
+-- white space. Enum labels count, since ids and states may be hashes of them. The xmin of pg_inherits changes when a
+-- partition is attached again. A query per kind, run only if there is such an object: planning one query for all
+-- kinds takes longer than running it.
 CREATE FUNCTION stepadv_internal.below(views regclass[], attachment regclass)
 RETURNS TABLE (kind text, object oid, here text, name text)
 LANGUAGE plpgsql STABLE
@@ -49,7 +49,7 @@ BEGIN
 			FROM pg_rewrite r WHERE r.ev_class = ANY (queries);
 	IF EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = ANY (tables)) THEN
 		RETURN QUERY WITH RECURSIVE parts AS (
-			-- Those that another engine makes come and go with rows, whose number shows it.
+			-- Not chunks of TimescaleDB, which come and go with rows; the count of rows shows that.
 			SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = ANY (tables)
 				AND (stepadv_internal.engine_table(i.inhparent::regclass)).kind IS NULL
 			UNION
@@ -82,8 +82,8 @@ COMMENT ON FUNCTION stepadv_internal.below(regclass[], regclass) IS
 'what groups are folded from (their place, tables and each partition or child, views, functions, labels of enums), '
 'and the triggers of the attachment, as folded_from notes it';
 
--- anywhere: the same by names, which a dump takes to another database. mark: by which most who ask know without
--- looking at any of it.
+-- anywhere: the definition by names, which stays valid in a restored dump. mark: a summary by which most calls of
+-- changed_since know that nothing has changed.
 CREATE FUNCTION stepadv_internal.folded_from(views regclass[], attachment regclass) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -103,9 +103,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[], regclass) IS
 'part of maintain and refresh: what the groups are folded from, to be compared by changed_since';
 
--- Without a lock on anything. Of tables, views and functions what is there now and was not noted: what was noted and
--- is there no more was in something that was replaced. Of partitions, triggers and labels also the reverse, and a
--- partition that has no row changes nothing: it is none yet.
+-- Takes no locks. For tables, views and functions, reports those that are new: if one is missing, a view or function
+-- that used it was replaced. For partitions, triggers and labels, also reports missing ones. A new partition without
+-- rows is returned in column empty.
 CREATE FUNCTION stepadv_internal.changed_since(views regclass[], attachment regclass, noted jsonb)
 RETURNS TABLE (what text, empty regclass)
 LANGUAGE plpgsql STABLE
@@ -153,10 +153,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.changed_since(regclass[], regclass, jsonb) IS
-'part of maintained and refresh: what has changed since folded_from noted it; none: nothing; NULL: a new '
-'partition that is empty, or unknown, because it was noted elsewhere, before a dump';
+'part of maintained and refresh: what has changed since folded_from recorded it; no rows: nothing; what NULL: a new '
+'empty partition, or unknown (empty NULL), since it was recorded in another database, before a dump';
 
--- A value that is kept must be the one that any later fold gives.
+-- A kept value must equal the result of any later fold.
 CREATE FUNCTION stepadv_internal.refuse_changing(source regclass, views regclass[]) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -191,13 +191,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_changing(regclass, regclass[]) IS
-'part of maintain and refresh: error if what is folded changes without being written, or depends on the user who '
-'folds it';
+'part of maintain and refresh: error if the rows to fold can change without being written, or depend on the user or '
+'session';
 
 -- ---- Of an attachment
 
--- What is there is noted before it is folded: what becomes another meanwhile is found later. Triggers come first: where
--- a partition was empty, it still is when no session can write into it unseen.
+-- Records the definitions before folding, so that later calls find changes made meanwhile. Triggers are created first,
+-- so that an empty partition cannot be written unnoticed after it was found empty.
 CREATE FUNCTION stepadv_internal.must_fold_all(a stepadv_internal.attached, is_asked boolean) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -221,7 +221,7 @@ BEGIN
 		WHERE c.empty IS NULL);
 	noted := stepadv_internal.folded_from(views, (a).attachment);
 	IF changes = '{NULL}' THEN
-		-- As it is by names, in a restored database.
+		-- Compare by names, as in a restored database.
 		result := result OR ARRAY(SELECT DISTINCT n.e ->> 'anywhere'
 				FROM jsonb_path_query((a).folded_from, 'lax $[*]') n(e) ORDER BY 1)
 			<> ARRAY(SELECT DISTINCT n.e ->> 'anywhere' FROM jsonb_path_query(noted, 'lax $[*]') n(e) ORDER BY 1);
@@ -236,8 +236,8 @@ COMMENT ON FUNCTION stepadv_internal.must_fold_all(stepadv_internal.attached, bo
 'part of maintain and refresh: whether all groups are to be folded, because that was requested or because what '
 'they were folded from has changed, which is noted; creates missing triggers';
 
--- By a writer, before groups are folded from what is another than was noted: nothing is known of them then, also
--- when it is as it was again.
+-- Called before a trigger folds groups: if definitions have changed, clears the record, since groups then come from
+-- different definitions, even if the old ones are restored.
 CREATE FUNCTION stepadv_internal.note_changes(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -249,7 +249,7 @@ BEGIN
 		SELECT FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], attachment, (a).folded_from) c
 		WHERE c.what IS NOT NULL)
 	THEN
-		-- What refresh has noted meanwhile stays.
+		-- Do not overwrite what a concurrent refresh has recorded.
 		EXECUTE format('UPDATE %s SET folded_from = $1 WHERE folded_from = $2',
 			stepadv_internal.relation_name(attachment))
 			USING '[]'::jsonb, (a).folded_from;
@@ -274,7 +274,7 @@ COMMENT ON FUNCTION stepadv_internal.staleness_of_kept(stepadv_internal.attached
 'part of maintained and may_read_kept: what the groups were folded from that has changed, or that this cannot be '
 'determined; NULL: nothing, as long as new partitions stay empty';
 
--- What readers see. By refresh groups are as of then, and so is what they were folded from.
+-- Only for triggers: with mode refresh, groups and definitions are those of the last refresh.
 CREATE FUNCTION stepadv_internal.staleness_for_readers(fresh regclass)
 RETURNS TABLE (problem text, hint text, empty regclass)
 LANGUAGE sql STABLE

@@ -1,18 +1,19 @@
--- Kept groups: a group's value, and its digests, beside their rows.
+-- Kept groups: a group's value and its digests, stored in tables.
 --
--- maintain makes, beside the views <prefix>_… of attach, and writes into the attachment:
+-- maintain creates these views and tables beside those of attach, records them in the attachment, and creates
+-- triggers on the tables below:
 --
---	<prefix>_fresh			view: what <prefix>_values was, the fold of the rows
---	<prefix>_folded			table: its rows, kept
---	<prefix>_changed		table: keys of groups that wait to be folded (mode => 'refresh')
---	<prefix>_seen			table: how many rows each group had when refresh looked (with a watermark)
+--	<prefix>_fresh			view: folds the rows, as <prefix>_values did
+--	<prefix>_folded			table: the result of _fresh
+--	<prefix>_changed		table: keys of pending groups (mode => 'refresh')
+--	<prefix>_seen			table: the number of rows that refresh saw of each group (with a watermark)
 --	<prefix>_fresh_digests	view: the digests of the groups, from the rows
 --	<prefix>_made_digests	view: the same, from the kept groups
---	<prefix>_digests		table: what these say, kept.  It belongs to the groups, and who may write it is who
---							holds their rows in <prefix>_folded
+--	<prefix>_digests		table: the result of _made_digests.  A writer must hold locks on the groups' rows in
+--							<prefix>_folded
 --
--- and triggers on the tables below.  What they do is in src/upkeep/: everything is folded with the rights of the
--- attachment's owner, who owns all of these.  The columns of the group come first in everything that is kept.
+-- The triggers are in src/upkeep/: they fold with the privileges of the attachment's owner, who owns all of these.
+-- The group's columns come first in all of them.
 
 CREATE FUNCTION stepadv_internal.keep_groups() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_keep_groups';
@@ -25,7 +26,7 @@ COMMENT ON FUNCTION stepadv_internal.keep_groups_of_rows() IS
 'row trigger of the tables below an attachment whose groups are kept: does in the apply worker of logical '
 'replication what keep_groups does elsewhere, and elsewhere nothing; its condition names the attachment';
 
--- What the triggers compare of long arrays: src/upkeep/stored_image.c.
+-- Triggers compare long arrays by these images: src/upkeep/stored_image.c.
 CREATE FUNCTION stepadv_internal.stored_image(value anyarray) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_stored_image';
 COMMENT ON FUNCTION stepadv_internal.stored_image(anyarray) IS
@@ -34,7 +35,7 @@ COMMENT ON FUNCTION stepadv_internal.stored_image(anyarray) IS
 CREATE FUNCTION stepadv_internal.fold_groups(attachment regclass, everything boolean) RETURNS bigint
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_fold_groups';
 COMMENT ON FUNCTION stepadv_internal.fold_groups(regclass, boolean) IS
-'folds the kept groups of an attachment that wait, or everything; how many; for its owner';
+'folds the pending groups of an attachment, or all groups; returns their number; for its owner';
 
 CREATE FUNCTION stepadv_internal.kept_text(attachment regclass, template text) RETURNS text
 LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'stepadv_kept_text';
@@ -45,8 +46,8 @@ COMMENT ON FUNCTION stepadv_internal.kept_text(regclass, text) IS
 CREATE FUNCTION stepadv_internal.enable_trigger(trigger oid, fires "char") RETURNS void
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_enable_trigger';
 COMMENT ON FUNCTION stepadv_internal.enable_trigger(oid, "char") IS
-'part of maintain: when a trigger that it made fires, A always, R where logical replication writes; for the owner '
-'of its table';
+'part of maintain: sets when a trigger that it created fires: A always, R in logical replication; for the owner of its '
+'table';
 
 CREATE FUNCTION stepadv_internal.drop_triggers(attachment regclass, tables regclass[]) RETURNS integer
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_drop_triggers';
@@ -54,7 +55,7 @@ COMMENT ON FUNCTION stepadv_internal.drop_triggers(regclass, regclass[]) IS
 'drops the triggers that keep the groups of an attachment, on tables of its owner and on the given ones, which '
 'may have another owner by now; returns their number; for its owner';
 
--- Who made a row and when is not known: src/upkeep/transactions.c.
+-- src/upkeep/transactions.c
 CREATE FUNCTION stepadv_internal.oldest_transaction() RETURNS timestamptz
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stepadv_oldest_transaction';
 COMMENT ON FUNCTION stepadv_internal.oldest_transaction() IS
@@ -63,7 +64,6 @@ COMMENT ON FUNCTION stepadv_internal.oldest_transaction() IS
 
 -- ---- Of an attachment
 
--- Those of a source that are kept; an error if there are none, unless none will do.
 CREATE FUNCTION stepadv_internal.own_maintained(source regclass, prefix text, or_none boolean) RETURNS regclass[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -87,9 +87,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_maintained(regclass, text, boolean) IS
-'the attachments over a source whose groups are kept, of roles whose rights the current user has; error if none';
+'the attachments over a source whose groups are kept, of roles whose rights the current user has; error if none, '
+'unless or_none';
 
--- A row trigger on a partition has no dependency of its own, but its parent's.
+-- A row trigger on a partition depends on the trigger of its parent.
 CREATE FUNCTION stepadv_internal.kept_triggers(attachment regclass)
 RETURNS TABLE (relation regclass, trigger oid, event text, fires "char")
 LANGUAGE plpgsql STABLE

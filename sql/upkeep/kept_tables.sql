@@ -1,12 +1,12 @@
--- What maintain makes, and unmaintain drops.
+-- The objects that maintain creates and unmaintain drops.
 
--- Statement triggers fire for the table that the statement names: one is needed on each partition and child, and on
--- each parent, through which rows may come.  The apply worker of logical replication fires row triggers alone; a
--- partition that comes later gets them with its parent's.  The condition is always true: it shows whose trigger it
--- is, and is there for the dependencies: who drops a companion with CASCADE must not leave triggers that fail.
+-- Statement triggers fire for the table named in the statement, so each partition and child needs one, and each
+-- parent through which rows can be written.  The apply worker of logical replication fires only row triggers; new
+-- partitions get these with their parent's.  The condition is always true: it identifies the attachment, and makes
+-- the trigger depend on the kept tables, so that DROP TABLE … CASCADE leaves no failing triggers.
 --
--- They are enabled in every session_replication_role, row triggers for logical replication alone.  A trigger
--- that a user disabled stays so, and maintained reports it.
+-- Statement triggers are enabled in every session_replication_role, row triggers only for logical replication.
+-- A trigger that a user disabled remains disabled, and maintained reports it.
 CREATE FUNCTION stepadv_internal.make_triggers(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -15,7 +15,7 @@ DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	condition CONSTANT text := (SELECT string_agg(format('%L::regclass IS NOT NULL', k), ' AND ')
 		FROM unnest(ARRAY[(a).attachment, (a).folded, (a).changed]) k WHERE k IS NOT NULL);
-	-- Whose changes change what is kept.
+	-- Tables whose changes affect the kept groups.
 	tables CONSTANT regclass[] := ARRAY(SELECT DISTINCT w.relation
 		FROM stepadv_internal.tables_read(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns, true) w);
 	item text;
@@ -49,8 +49,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.make_triggers(regclass) IS
 'part of maintain and refresh: creates missing triggers, and enables those that it created';
 
--- Values stay in line as long as a page has room, and as they are: they are read more often than written, and hashes
--- do not compress.  After a crash unlogged tables are empty: all of them, or what is kept would be wrong.
+-- Values are stored inline as long as a page has room, and not compressed: they are read more often than written,
+-- and hashes do not compress.  Kept tables are unlogged if the source is: after a crash, all of them must be empty.
 CREATE FUNCTION stepadv_internal.create_kept(a stepadv_internal.attached, fresh regclass, suffix text, query text,
 	comment text) RETURNS regclass
 LANGUAGE plpgsql
@@ -70,7 +70,7 @@ BEGIN
 	EXECUTE format('CREATE %sTABLE %s WITH (toast_tuple_target = 8160) AS %s WITH NO DATA; '
 		'COMMENT ON TABLE %2$s IS %4$L',
 		CASE persistence WHEN 'u' THEN 'UNLOGGED ' END, name, query, comment);
-	-- Who may read all that a value is folded from may read the value, as long as they may.
+	-- A role may read values while it may read everything that they are folded from.
 	IF suffix IN ('_folded', '_digests') THEN
 		EXECUTE format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY; GRANT SELECT ON %1$s TO PUBLIC; CREATE POLICY '
 			'readers ON %1$s FOR SELECT TO PUBLIC USING (stepadv_internal.may_read_kept(%2$L::regclass))', name, fresh);
@@ -81,7 +81,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.create_kept(stepadv_internal.attached, regclass, text, text, text) IS
 'part of maintain: creates an empty table for the result of a query over the groups that a view folds';
 
--- Empty, and nothing fills it yet.
+-- Creates the views and empty tables; bring_up fills them.
 CREATE FUNCTION stepadv_internal.make_kept(attachment regclass, mode text, watermark text, overlap interval)
 	RETURNS void
 LANGUAGE plpgsql
@@ -126,7 +126,7 @@ BEGIN
 	folded := stepadv_internal.create_kept(a, fresh, '_folded'::text,
 		format('SELECT %s, f.rollouts, clock_timestamp() AS %I FROM %s f', list, refreshed_at, fresh),
 		'groups of ' || (a).source || ', kept by maintain; do not write to it');
-	-- What the view _problems needs of each group is computed with its value.
+	-- Generated columns have what the view _problems needs to know about each group.
 	EXECUTE format($sql$
 		ALTER TABLE %1$s ADD CONSTRAINT %2$I PRIMARY KEY (%3$s), ALTER rollouts SET STORAGE EXTERNAL,
 			ADD %5$I boolean GENERATED ALWAYS AS (stepadv_internal.rows_are_sound(rollouts, %7$L::boolean)) STORED,
@@ -162,8 +162,8 @@ COMMENT ON FUNCTION stepadv_internal.make_kept(regclass, text, text, interval) I
 
 -- ---- Digests
 
--- Only where there are views that read them.  Where calls and measures are in a table whose changes cannot be seen,
--- these are computed when they are read.
+-- Only if views read them.  Calls and measures from a table whose changes triggers cannot report are not kept, but
+-- computed when read.
 CREATE FUNCTION stepadv_internal.make_kept_digests(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -177,7 +177,7 @@ DECLARE
 	name text;
 	list text;
 	of_rows stepadv_internal.attached := a;		-- as if no groups were kept
-	of_groups stepadv_internal.attached := a;	-- by who keeps and compares digests, who may read the groups
+	of_groups stepadv_internal.attached := a;	-- reads kept groups without a check of rights: for their owner
 	fresh regclass;
 	made regclass;
 	digests regclass;
@@ -216,7 +216,7 @@ BEGIN
 			'methods cannot be computed of the group, or steps of it have yet to come', (a).source));
 	keys := stepadv_internal.list(stepadv_internal.group_columns(fresh, (a).n_group_columns), '%1$I'::text, ', '::text);
 	SELECT c.attname INTO digest FROM pg_attribute c WHERE c.attrelid = fresh ORDER BY c.attnum DESC LIMIT 1;
-	-- Groups whose digest is made when it is read are few, and looked for by every reader.
+	-- Groups without a kept digest are few, but every reader looks for them.
 	EXECUTE format('CREATE INDEX ON %1$s (%2$s); CREATE INDEX ON %1$s (%2$s) WHERE %3$I IS NULL; ALTER TABLE %1$s '
 		'ALTER %3$I SET STORAGE EXTERNAL', digests, keys, digest);
 	EXECUTE format('UPDATE %s SET fresh_digests = $1, made_digests = $2, digests = $3, digest_parts = $4',
@@ -226,9 +226,9 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.make_kept_digests(regclass) IS
 'part of maintain: creates the views and the table of digests, if attach created a view that reads them';
 
--- ---- The end
+-- ---- Dropping
 
--- What depends on each other in one command.
+-- In an order such that objects that depend on each other are dropped by one command.
 CREATE FUNCTION stepadv_internal.kept_relations(a stepadv_internal.attached) RETURNS regclass[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -239,7 +239,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.kept_relations(stepadv_internal.attached) IS
 'tables and views that maintain made for an attachment';
 
--- All that maintain made goes, and what is there of it goes: a table may have been dropped before.
+-- Drops what exists: some tables may have been dropped before.
 CREATE FUNCTION stepadv_internal.drop_kept(attachment regclass, views_again boolean, cascade boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
@@ -248,8 +248,8 @@ DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	item text;
 BEGIN
-	-- Otherwise the attachment is about to be dropped: nothing is written into
-	-- a user's table, which may have triggers, with the rights of who detaches.
+	-- If not, the attachment is about to be dropped.  Then avoid writing to a user's
+	-- table, which may have triggers, with the rights of the caller of detach.
 	IF drop_kept.views_again THEN
 		EXECUTE format('UPDATE %s SET %s', stepadv_internal.relation_name(attachment), stepadv_internal.list(
 			'{kept,fresh,folded,changed,fresh_digests,made_digests,digests,digest_parts,watermark,overlap,seen,
@@ -274,7 +274,7 @@ COMMENT ON FUNCTION stepadv_internal.drop_kept(regclass, boolean, boolean) IS
 'part of unmaintain and detach: drops what maintain made for an attachment; views_again: and makes its views fold '
 'again; cascade: with what depends on it';
 
--- For several processes under one Append: each runs one part after the other. What is below is known to be safe there.
+-- For several processes under one Append, each of which runs some of the parts. The query must be parallel safe.
 CREATE FUNCTION stepadv_internal.digests_of_part(digests anyelement, query text, n_parts integer, part integer)
 	RETURNS SETOF anyelement
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1000000 ROWS 1000

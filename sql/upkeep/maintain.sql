@@ -2,7 +2,6 @@
 
 -- ---- Begin
 
--- The attachment that is meant, which is not maintained yet; an error where the arguments are invalid.
 CREATE FUNCTION stepadv_internal.to_maintain(source regclass, prefix text, mode text, watermark text, overlap interval)
 	RETURNS regclass
 LANGUAGE plpgsql STABLE
@@ -59,15 +58,15 @@ COMMENT ON FUNCTION stepadv_internal.to_maintain(regclass, text, text, text, int
 'part of maintain: the attachment to maintain; error if there is none, if there are several, or if the arguments '
 'do not fit it';
 
--- What was committed before as_of is seen.  By a watermark a row is committed at most overlap
--- after its time, or by a transaction that is running by then.
+-- Changes committed before as_of are included.  A watermark assumes that a row is committed at
+-- most overlap after its time, or by a transaction that is running then.
 CREATE FUNCTION stepadv_internal.bring_up(attachment regclass, everything boolean) RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	a stepadv_internal.attached := stepadv_internal.known(attachment);
-	-- From the triggers on, which it makes, no change is missed: that waits for writers.
+	-- Creates triggers, waiting for writers; from then on no change is missed.
 	fold_all CONSTANT boolean := stepadv_internal.must_fold_all(a, everything);
 	now timestamptz := clock_timestamp();
 	seen_until timestamptz;
@@ -83,7 +82,7 @@ BEGIN
 				USING ERRCODE = 'invalid_transaction_state',
 					DETAIL = 'Rows that were committed after the transaction''s snapshot would be missed.';
 		END IF;
-		-- One at a time; readers go on.
+		-- One refresh at a time; readers are not blocked.
 		EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', stepadv_internal.relation_name((a).folded));
 		a := stepadv_internal.known(attachment);
 		PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).fresh, (a).fresh_digests], false);
@@ -102,8 +101,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.bring_up(regclass, boolean) IS
-'part of maintain and refresh: finds what changed, where there are no triggers, folds it, and notes as of when; how '
-'many groups';
+'part of maintain and refresh: finds changed groups if there are no triggers, folds them, and sets as_of; returns '
+'the number of groups';
 
 CREATE FUNCTION stepadv_internal.maintain(source regclass, prefix text, mode text, watermark text, overlap interval)
 	RETURNS regclass
@@ -200,7 +199,7 @@ COMMENT ON FUNCTION stepadv.unmaintain(regclass, text, boolean) IS
 
 -- ---- Again
 
--- Where a group cannot be folded the error is one like that which there was, with the group.
+-- If folding fails, folds the pending groups one by one to add the group to the error.
 CREATE FUNCTION stepadv_internal.refresh_kept(attachment regclass, everything boolean) RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -216,7 +215,7 @@ EXCEPTION WHEN data_exception OR cardinality_violation THEN
 	IF (a).changed IS NULL THEN
 		RAISE;
 	END IF;
-	-- The list of those that were found went with the rest.
+	-- The list of changed groups was rolled back.
 	IF (a).watermark IS NOT NULL THEN
 		PERFORM stepadv_internal.find_changed(refresh_kept.attachment);
 	END IF;

@@ -1,6 +1,6 @@
--- maintained and check_maintained: how old and how right kept groups are.
+-- maintained and check_maintained: how old kept groups are, and whether they are correct.
 
--- By the catalog alone: why changes of the tables below are not seen, or what is kept is stale.
+-- Reads only catalogs: why changes of the tables below are missed, or kept groups are stale.
 CREATE FUNCTION stepadv_internal.problems_of_kept(a stepadv_internal.attached) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -46,9 +46,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.problems_of_kept(stepadv_internal.attached) IS
-'part of maintained and check_maintained: what keeps changes of the tables below from being seen';
+'part of maintained and check_maintained: the reasons why changes of the tables below are missed';
 
--- One by one: an error in the objects of one owner does not affect the others.
+-- Reads attachments one by one, so that an error in the objects of one owner does not affect others.
 CREATE FUNCTION stepadv.maintained()
 RETURNS TABLE (source regclass, prefix text, mode text, as_of timestamptz, age interval, problem text)
 LANGUAGE plpgsql STABLE
@@ -77,8 +77,8 @@ BEGIN
 		age := clock_timestamp() - as_of;
 		RETURN NEXT;
 	END LOOP;
-	-- What reads kept groups may remain when their source is gone: a source that was dropped with
-	-- CASCADE, or a table that was made anew to distribute it, and its views with it.  Another role's row is not read.
+	-- Also attachments whose source was dropped with CASCADE, or recreated to distribute it, while views
+	-- still read the kept groups.  Rows of other roles' attachments are not read.
 	FOR relation IN
 		SELECT stepadv_internal.relation_name(c.oid::regclass) FROM pg_class c
 		WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r' AND NOT c.relrowsecurity
@@ -103,10 +103,10 @@ COMMENT ON FUNCTION stepadv.maintained() IS
 'changes committed before are included, NULL: groups are or may be stale; age; problem: why (another partition, a '
 'replaced view, missing triggers); source NULL: dropped; reads only catalogs';
 
--- ---- Whether it is what the rows give
+-- ---- Comparison with a fresh fold
 
--- In one snapshot.  Groups that wait for refresh are as they should be; of those whose digest is made when it is
--- read nothing is kept that could be wrong, and to look would be an error.
+-- In one snapshot.  Pending groups are skipped, since they may be stale, as are groups whose digest is computed when
+-- read: nothing is kept, and computing it would raise an error.
 CREATE FUNCTION stepadv_internal.check_kept(attachment regclass) RETURNS TABLE (group_key jsonb, problem text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off

@@ -1,7 +1,7 @@
--- A pool of groups for trainers: which are ready, who holds them, what was trained on.  It belongs to
--- its creator, and is two objects: the view <prefix>_ready, which reads the table <prefix>_pool.
+-- A pool of groups for trainers: which are ready, claimed or consumed.  It belongs to its creator, and
+-- consists of the view <prefix>_ready, which reads the table <prefix>_pool.
 
--- The table behind a view <prefix>_ready, known by what the view reads and by owner: names may change.
+-- Finds the table by what the view reads and by owner, since names may change.
 CREATE FUNCTION stepadv_internal.pool_of(ready regclass, OUT pool regclass, OUT n_keys integer)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -20,8 +20,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.pool_of(regclass) IS
-'part of pools: the table behind a view of create_pool, of the view''s owner, and how many columns the group has, the '
-'first of both; error for anything else';
+'part of pools: the table behind a view of create_pool, with the same owner, and the number of the group''s columns, '
+'which come first in both; error for any other relation';
 
 CREATE FUNCTION stepadv_internal.create_pool(source regclass, prefix text, min_rollouts integer, informative text,
 	max_staleness integer) RETURNS regclass
@@ -116,7 +116,7 @@ BEGIN
 	IF first_by <> ALL (columns) THEN
 		PERFORM stepadv_internal.refuse_name('column to order groups by'::text, first_by, columns);
 	END IF;
-	-- Groups that came since get their rows, by one caller at a time: others go on with the rows that there are.
+	-- One caller at a time inserts rows for new groups; others continue with the existing rows.
 	BEGIN
 		EXECUTE format('LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE NOWAIT', behind.pool);
 		PERFORM FROM stepadv_internal.run(ready, format('INSERT INTO %1$s SELECT %2$s FROM %3$s r '
@@ -126,7 +126,7 @@ BEGIN
 	EXCEPTION WHEN lock_not_available THEN
 		NULL;
 	END;
-	-- As it was when the view was read, and not locked.
+	-- Take rows that are not locked and have not changed since the view was read.
 	RETURN QUERY EXECUTE format('SELECT (x.taken).* FROM stepadv_internal.run($1, $2) x(taken %s)', ready)
 		USING ready, format($$
 		WITH taken AS MATERIALIZED (SELECT jsonb_populate_record(ROW(r.*)::%1$s, %2$L) AS g FROM %1$s r JOIN %3$s q

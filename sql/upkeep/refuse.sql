@@ -1,7 +1,7 @@
--- What cannot be maintained, and why.
+-- Errors for sources that cannot be maintained.
 
--- A value that is kept must not depend on who folded it: an error if an id or a state is known by a text that the
--- session's settings decide.
+-- A kept value must not depend on the session that folds it: error if an id or a state is a hash of text whose form
+-- depends on settings.
 CREATE FUNCTION stepadv_internal.refuse_texts(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -32,7 +32,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_texts(stepadv_internal.attached) IS
 'part of maintain: error if ids or states depend on settings of the session';
 
--- Why a change of a table does not show by its own columns which groups change.
+-- Why the columns of a changed row do not tell which groups change.
 CREATE FUNCTION stepadv_internal.refusal_of_columns(relation regclass, keys smallint[], group_from regclass,
 	OUT code text, OUT message text, OUT detail text)
 LANGUAGE plpgsql STABLE
@@ -69,7 +69,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refusal_of_columns(regclass, smallint[], regclass) IS
 'part of maintain: why the groups of a table cannot be kept by triggers, by its columns';
 
--- Why groups of what views read cannot be kept: the first reason; message NULL: they can.
 CREATE FUNCTION stepadv_internal.refusal(a stepadv_internal.attached, views regclass[], by_triggers boolean,
 	OUT code text, OUT message text, OUT detail text, OUT hint text)
 LANGUAGE plpgsql STABLE
@@ -118,9 +117,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refusal(stepadv_internal.attached, regclass[], boolean) IS
-'part of maintain: the reason why groups of what views read cannot be kept (by triggers); NULLs: they can be kept';
+'part of maintain: the first reason why groups of what views read cannot be kept (by triggers); NULLs: they can be';
 
--- Before triggers are made, and before what is below the views is read again without them.
+-- Called before triggers are created, and, without triggers, before each refresh.
 CREATE FUNCTION stepadv_internal.refuse_tables(a stepadv_internal.attached, views regclass[], by_triggers boolean)
 	RETURNS void
 LANGUAGE plpgsql STABLE

@@ -1,12 +1,12 @@
--- Changes that no trigger sees: of foreign and materialized tables and those of other engines, of views over what
--- does not show the group.  mode => 'refresh' of maintain, with a watermark.
+-- Changes that triggers cannot report: of foreign tables, materialized views, tables of other engines, and views
+-- over relations without the group's columns.  mode => 'refresh' of maintain, with a watermark.
 --
--- Refresh looks at groups that have a row which is newer than the last refresh by the watermark, and at groups
--- that have another number of rows than it saw then (<prefix>_seen): of a row that is gone, or was moved to another
--- group, no column shows it.  Their keys go into <prefix>_changed, and they are folded from there.  It looks first and
--- folds then, in a later snapshot: what is committed between is looked at again by the next.
+-- Refresh finds groups with a row that the watermark shows as newer than the last refresh, and groups whose number
+-- of rows differs from the one recorded then (<prefix>_seen), which reveals rows that were deleted or moved to
+-- another group.  It puts their keys into <prefix>_changed, and folds those groups in a later snapshot; the next
+-- refresh looks again at what was committed in between.
 
--- The users' relations that what is kept is computed of.
+-- The users' relations from which kept groups are computed.
 CREATE FUNCTION stepadv_internal.relations_read(a stepadv_internal.attached) RETURNS SETOF regclass
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -31,7 +31,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.relations_read(stepadv_internal.attached) IS
 'part of maintain: the relations below the views of an attachment that maintain did not create';
 
--- The columns of the group by the source's names must be in every relation that is read.
+-- Every relation that is read must have the group's columns, under the source's names.
 CREATE FUNCTION stepadv_internal.refuse_watermark(a stepadv_internal.attached, watermark text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -64,8 +64,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_watermark(stepadv_internal.attached, text) IS
 'part of maintain and refresh: error if a relation that is read lacks the columns that show what changed';
 
--- The groups of each relation with their numbers of rows, and those with rows that are new by the watermark, or
--- have none.
+-- Lists groups whose number of rows has changed, and those with a row whose watermark is newer than the last
+-- refresh, or NULL.
 CREATE FUNCTION stepadv_internal.find_changed(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, YMD'
