@@ -1,10 +1,9 @@
 /*
  * agg.c
- *		rollout_agg, rollup: the aggregates that make rollout_group values.
+ *		The aggregates that make rollout_group values: rollout_agg and rollup.
  *
- * A thin adapter between rows of SQL and the GroupBuilder.  The
- * state of rollout_agg travels between processes as the finished value itself:
- * one format, one place that checks it.
+ * A thin adapter between SQL rows and the GroupBuilder.  Between processes, the state of rollout_agg is passed
+ * as the finished value: one format, checked in one place.
  */
 #include "postgres.h"
 
@@ -30,11 +29,9 @@ PG_FUNCTION_INFO_V1(stepadv_rollup_merge);
 PG_FUNCTION_INFO_V1(stepadv_history_merge);
 
 /*
- * rollout_agg(step_id, rollout_id, step_no, state, action, reward
- *			   [, success [, next_state, value, turn_reward, cost [, turn [, rewards
- *			   [, truncated, policy_step]]]]])
- *
- * One function for all forms.
+ * rollout_agg(step_id, rollout_id, step_no, state, action, reward [, success [, next_state, value,
+ * turn_reward, cost [, turn, rewards, truncated, policy_step [, coarse_state, logp]]]]): one function for all
+ * forms.
  */
 static inline Datum
 add_row(FunctionCallInfo fcinfo, bool forgiving)
@@ -66,14 +63,14 @@ stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
 	return add_row(fcinfo, false);
 }
 
-/* What rollout_agg refuses is a defect of its rollout. */
+/* The lenient form: input that rollout_agg refuses becomes a defect of its rollout. */
 Datum
 stepadv_forgiving_rollout_agg_trans(PG_FUNCTION_ARGS)
 {
 	return add_row(fcinfo, true);
 }
 
-/* Keeps no pointer into the right state, which may be freed at any time. */
+/* Keeps no pointer to the right state, which may be freed at any time. */
 Datum
 stepadv_rollout_agg_combine(PG_FUNCTION_ARGS)
 {
@@ -91,7 +88,7 @@ stepadv_rollout_agg_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(builder);
 }
 
-/* A bytea and a rollout_group are both varlenas: the value is its own wire form. */
+/* bytea and rollout_group are both varlenas, so the value is its own serialized form. */
 Datum
 stepadv_rollout_agg_serial(PG_FUNCTION_ARGS)
 {
@@ -111,7 +108,7 @@ stepadv_rollout_agg_deserial(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(builder);
 }
 
-/* NULL over no rows, like array_agg. */
+/* NULL if there are no rows, like array_agg. */
 Datum
 stepadv_rollout_agg_final(PG_FUNCTION_ARGS)
 {
@@ -124,10 +121,9 @@ stepadv_rollout_agg_final(PG_FUNCTION_ARGS)
 /* ----------
  * rollup(rollout_group)
  *
- * Its state is of type rollout_group, not internal, so that anything that ships
- * partial states by type can ship it (Citus does).  While it grows it is an
- * expanded object around the groups that it was given, which mostly have no rollout in common, or
- * around a GroupBuilder where they have, so that merging stays linear.
+ * Its state is of type rollout_group, not internal, so that systems that transfer partial states by type can
+ * transfer it (Citus does).  While it grows, it is an expanded object.  It collects the groups as they are, which
+ * mostly have no common rollouts, or adds them to a GroupBuilder if they have, so that merging stays linear.
  * ----------
  */
 
@@ -138,10 +134,10 @@ typedef struct ExpandedRollup
 	ExpandedObjectHeader header;
 	int			magic;
 	GroupBuilder *builder;
-	GroupColumns *groups;		/* that are not in the builder */
+	GroupColumns *groups;		/* not yet in the builder */
 	uint32		n_groups;
 	uint32		n_room;
-	RolloutGroup *flat;			/* what get_flat_size measured, or NULL */
+	RolloutGroup *flat;			/* the result that get_flat_size measured, or NULL */
 } ExpandedRollup;
 
 static void
@@ -219,7 +215,7 @@ rollup_of_datum(Datum datum)
 	return rollup;
 }
 
-/* The columns are copied, and may be changed after. */
+/* Add a copy of the group's columns, which the caller may change. */
 static GroupColumns *
 rollup_add_group(ExpandedRollup *rollup, Datum value)
 {
@@ -242,7 +238,7 @@ rollup_add_group(ExpandedRollup *rollup, Datum value)
 static void
 rollup_forget_flat(ExpandedRollup *rollup)
 {
-	/* What was measured before, perhaps without being copied, is out of date. */
+	/* A result that was measured before, whether copied or not, is out of date. */
 	if (rollup->flat != NULL)
 	{
 		pfree(rollup->flat);
@@ -266,7 +262,7 @@ rollup_add_datum(ExpandedRollup *rollup, Datum datum)
 		rollup_add_group(rollup, datum);
 }
 
-/* The state of a call of rollup or history_agg: that of the calls before, or a new one with theirs. */
+/* The state of rollup or history_agg: the expanded one, or a new one that includes a flat one. */
 static ExpandedRollup *
 rollup_state(FunctionCallInfo fcinfo)
 {
@@ -283,7 +279,7 @@ rollup_state(FunctionCallInfo fcinfo)
 	return rollup;
 }
 
-/* Transition and combine function in one: both add a group to a group. */
+/* Both transition and combine function: both add a group to a group. */
 Datum
 stepadv_rollup_merge(PG_FUNCTION_ARGS)
 {
@@ -299,9 +295,8 @@ stepadv_rollup_merge(PG_FUNCTION_ARGS)
 /* ----------
  * history_agg(rollout_group, key, policy_step)
  *
- * rollup of groups in which the same rollout_id is another rollout: ids are hashed onto the
- * group's key.  All rollouts of a group are of its policy_step.  Where either is NULL they
- * are as the group has them.
+ * rollup of groups whose rollout_ids are unique only within a group: ids are hashed with the group's key, and all
+ * rollouts of a group get its policy_step.  If either is NULL, ids or policy steps stay as they are.
  * ----------
  */
 Datum

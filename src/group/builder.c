@@ -5,7 +5,7 @@
 #include "group/collected_rows.h"
 
 #define CHUNK_MIN_SIZE	512
-#define OWN_MIN_SIZE	256		/* rollouts have one row of their own */
+#define OWN_MIN_SIZE	256		/* rollouts usually have one own row */
 #define CHUNK_MAX_SIZE	((Size) 64 * 1024 * 1024)
 
 GroupBuilder *
@@ -35,7 +35,7 @@ group_builder_forgive(GroupBuilder *builder)
 	builder->forgiving = true;
 }
 
-/* The size of the steps alone, so that gigabytes are not collected in vain. */
+/* Checks the size of the steps alone, so that oversized input fails before all of it is collected. */
 static void
 refuse_oversize(const GroupBuilder *builder)
 {
@@ -55,7 +55,7 @@ refuse_oversize(const GroupBuilder *builder)
 				 errhint("Fold fewer rollouts into one group, for example by grouping by policy version too.")));
 }
 
-/* Where rows come group by group, the last chunk has nothing behind it. */
+/* If rows come group by group, the last chunk is the last piece of the memory and can be extended. */
 static bool
 lengthen_last_chunk(GroupBuilder *builder, RowChunks *chunks, Size size)
 {
@@ -144,7 +144,7 @@ note_extra(GroupBuilder *builder, const StepRow *row)
 		builder->has |= HAS_POLICY_STEP;
 }
 
-/* What rows after this one are encoded against, of those that have this part. */
+/* Remember what later rows with this part are encoded relative to. */
 static inline void
 remember_extra(GroupBuilder *builder, const StepRow *row)
 {
@@ -165,7 +165,7 @@ note_wide(GroupBuilder *builder, const StepRow *row)
 		builder->has |= HAS_COST;
 }
 
-/* Which columns the value must have for this row. */
+/* Record which columns the value must have for this row. */
 static inline void
 note_columns(GroupBuilder *builder, const StepRow *row)
 {
@@ -189,7 +189,7 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 	builder->given |= ~row->nulls;
 }
 
-/* Once rollouts have alternated, doing so again adds nothing.  False: it is another step, and nothing was done. */
+/* A plain step after rollouts have alternated needs no further checks.  False: other row, not added. */
 static inline bool
 add_in_turn(GroupBuilder *builder, const StepRow *row)
 {
@@ -209,7 +209,7 @@ add_in_turn(GroupBuilder *builder, const StepRow *row)
 	return true;
 }
 
-/* Room for a row behind those that are there. */
+/* A chunk with room for a row after the existing ones. */
 static RowChunk *
 chunk_for_row(GroupBuilder *builder, RowChunks *chunks, Size size, const StepRow *row)
 {

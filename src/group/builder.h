@@ -1,6 +1,6 @@
 /*
  * builder.h
- *		Folding rows, in any order, into a rollout_group.
+ *		Folds rows, in any order, into a rollout_group.
  */
 #ifndef STEPADV_GROUP_BUILDER_H
 #define STEPADV_GROUP_BUILDER_H
@@ -10,16 +10,16 @@
 
 typedef struct GroupBuilder GroupBuilder;
 
-/* Building: everything lives in `context`, which is the caller's to free. */
+/* Create a builder.  All its memory is in context, which the caller frees. */
 extern GroupBuilder *group_builder_create(MemoryContext context);
 
-/* The same of one of many, which may take turns. */
+/* The same for one of many builders, whose rows may alternate. */
 extern GroupBuilder *group_builder_create_among(RowMemory *memory);
 
-/* It is another's turn: room that was taken for rows that did not come is left to that one. */
+/* Called when rows of another group follow: releases room reserved for rows that did not arrive. */
 extern void group_builder_pause(GroupBuilder *builder);
 
-/* What it is given wrong becomes a defect of the rollout: see read_step_row. */
+/* Make the builder lenient: bad rows become defects of their rollout.  See read_step_row. */
 extern void group_builder_forgive(GroupBuilder *builder);
 
 extern void group_builder_add(GroupBuilder *builder, const StepRow *row);
@@ -27,12 +27,12 @@ extern void group_builder_add_builder(GroupBuilder *builder, const GroupBuilder 
 extern void group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value);
 extern void group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group);
 
-/* The value of the rows of one whose columns were changed: without columns that are not read. */
+/* Rebuild the value of a group whose columns were changed: unused columns are dropped. */
 extern RolloutGroup *group_rebuilt(const GroupColumns *group);
 
 /*
- * Single rollouts of an open group, under an id that may differ; the properties of the
- * group as a whole is taken over first.
+ * Add single rollouts of an open group, under an id that may differ.  First take over the properties of the
+ * group as a whole.
  */
 extern void group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group);
 extern void group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint32 rollout,
@@ -40,10 +40,10 @@ extern void group_builder_add_rollout(GroupBuilder *builder, const GroupColumns 
 
 extern bool group_builder_is_empty(const GroupBuilder *builder);
 
-/* It will be finished soon: its rows are fetched into a processor's cache. */
+/* Prefetch the rows of a builder that will be finished soon. */
 extern void group_builder_fetch_ahead(const GroupBuilder *builder);
 
-/* The finished value, in the current context; leaves the builder as it was. */
+/* The finished value, in the current memory context.  The builder does not change. */
 extern RolloutGroup *group_builder_finish(const GroupBuilder *builder);
 
 #endif							/* STEPADV_GROUP_BUILDER_H */

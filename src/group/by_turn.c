@@ -1,17 +1,15 @@
 /*
  * by_turn.c
- *		by_turn(g, actions): turns as steps, the view of a group in which the calls
- *		of one response of the model are one step.
+ *		by_turn(g, actions): a view of a group with turns as steps: the calls of one response are one step.
  *
- * by_turn itself sets the value's unit and no more, so that nothing is lost and
- * groups can still be merged; code that opens the value by its unit sees turns.
+ * by_turn itself only sets the value's unit, so nothing is lost and groups can still be merged.  Functions that
+ * open the value by its unit see turns.
  *
- * All calls of a rollout with the same turn are one, wherever they stand, and
- * its place is that of its first call; a call without a turn is one of its own.
- * State, coarse state and value are those of the first call, next_state that of the last,
- * rewards and cost are summed, as are the log-probabilities if all calls have one, and the action is a hash of the calls' actions.  A
- * turn of one call has that call's action, so that where every turn is one call
- * nothing changes.
+ * All calls of a rollout with the same turn are one step, wherever they are, at the place of the first call.  A
+ * call without a turn is a step of its own.  State, coarse state and value are those of the first call,
+ * next_state is that of the last.  Rewards and cost are summed, and log-probabilities if all calls have one.  The
+ * action is a hash of the calls' actions.  If a turn has one call, its action is that call's, so a group in which
+ * every turn is one call does not change.
  */
 #include "postgres.h"
 
@@ -27,20 +25,20 @@
 PG_FUNCTION_INFO_V1(stepadv_by_turn);
 
 /* ----------
- * Which calls are one turn
+ * Which calls form a turn
  * ----------
  */
 
 /*
- * Of one rollout, whose first turn gets the number `next`; returns the number
- * after its last.  Turns mostly come in their order, and need no table.
+ * Number the turns of one rollout, from next; returns the number after the last, or 0 if the turns are not in
+ * order.  Mostly they are, and need no hash table.
  */
 static uint32
 number_ordered_turns(const GroupColumns *calls, uint32 begin, uint32 end, uint32 next, uint32 *turn_of_call)
 {
 	bool		any = false;
-	uint32		current = 0;	/* the number of the greatest turn so far, */
-	int32		greatest = 0;	/* which is this */
+	uint32		current = 0;	/* the index of the greatest turn number so far */
+	int32		greatest = 0;	/* that turn number */
 
 	for (uint32 i = begin; i < end; i++)
 	{
@@ -84,7 +82,7 @@ number_scattered_turns(const GroupColumns *calls, uint32 begin, uint32 end, uint
 	return next;
 }
 
-/* Turns get numbers in the order of their first calls; fills n_rollout_steps and first_step. */
+/* Turns are numbered in the order of their first calls.  Sets n_rollout_steps and first_step. */
 static uint32 *
 number_turns(const GroupColumns *calls, GroupColumns *group)
 {
@@ -113,11 +111,11 @@ number_turns(const GroupColumns *calls, GroupColumns *group)
 }
 
 /* ----------
- * What a turn takes from its calls
+ * Columns of turns
  * ----------
  */
 
-/* By turn: how many calls it has, and which are the first and the last. */
+/* By turn: the number of calls, the first and the last one. */
 typedef struct TurnCalls
 {
 	uint32	   *n;
@@ -143,7 +141,7 @@ find_turn_calls(const GroupColumns *calls, const uint32 *turn_of_call, uint32 n_
 	return turns;
 }
 
-/* By turn the entry of one of its calls. */
+/* By turn, the entry of one of its calls. */
 #define PICK_COLUMN(type, column, call_of_turn) \
 	pick_##type(column, call_of_turn, group->n_steps)
 
@@ -165,7 +163,7 @@ DEFINE_PICK(int64)
 DEFINE_PICK(int32)
 DEFINE_PICK(double)
 
-/* By turn the sum over its calls; missing where all are. */
+/* By turn, the sum over its calls; missing if all are. */
 static void
 sum_column(const double *column, const uint32 *turn_of_call, uint32 n_calls, uint32 n_turns, double *result)
 {
@@ -186,10 +184,7 @@ sum_column(const double *column, const uint32 *turn_of_call, uint32 n_calls, uin
 	CHECK_FOR_INTERRUPTS();
 }
 
-/*
- * Finite numbers can add up to one that is not: an error, or a defect of the
- * rollout.
- */
+/* A sum of finite numbers can overflow: an error, or a defect of the rollout if the group is lenient. */
 static void
 check_sums(const double *column, const char *name, GroupColumns *group)
 {
@@ -241,9 +236,8 @@ sum_components(const uint32 *turn_of_call, const GroupColumns *calls, GroupColum
 }
 
 /*
- * A hash of the actions in their order, or of how often each was taken.  It
- * begins with their number, and is hashed once more than a lone action is, so it
- * meets none of these.
+ * A hash of the actions in order, or of how often each was taken.  It starts from their number, and is hashed
+ * once more than a single action, so that it does not collide with one.
  */
 static const int64 *
 hash_actions(const GroupColumns *calls, const uint32 *turn_of_call, const TurnCalls *turns, uint32 n_turns)
@@ -288,7 +282,7 @@ turn_nulls(const GroupColumns *calls, const uint32 *turn_of_call, const TurnCall
 	return nulls;
 }
 
-/* What is a sum only if all calls of the turn have an entry. */
+/* Make the sum missing if any call of the turn has no entry. */
 static void
 forget_partial_sums(const double *column, const uint32 *turn_of_call, uint32 n_calls, const double *sums)
 {
@@ -335,7 +329,7 @@ group_open_by_unit(const RolloutGroup *datum, GroupColumns *group, GroupColumns 
 	if (group->unit == UNIT_STEP)
 		return NULL;
 	stored = *group;
-	/* What is not by step stays; turns are steps now. */
+	/* Columns by rollout stay as they are; turns are now steps. */
 	group->unit = UNIT_STEP;
 	turn_of_call = number_turns(&stored, group);
 	fold_turns(&stored, turn_of_call, group);
@@ -351,7 +345,7 @@ group_count_turns(const GroupColumns *calls)
 	return turns.n_rollout_steps;
 }
 
-/* In the order of GroupUnit from UNIT_TURN on. */
+/* In the order of GroupUnit, from UNIT_TURN on. */
 static const Parameter by_turn_parameters[] = {CHOICE_PARAMETER("actions", "sequence", "set")};
 
 Datum

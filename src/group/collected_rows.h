@@ -1,6 +1,6 @@
 /*
  * collected_rows.h
- *		The rows that a GroupBuilder has collected, encoded, in the order they came.
+ *		The rows that a GroupBuilder has collected, encoded in order of arrival.
  */
 #ifndef STEPADV_GROUP_COLLECTED_ROWS_H
 #define STEPADV_GROUP_COLLECTED_ROWS_H
@@ -11,10 +11,10 @@
 #include "group/row_codec.h"
 
 /*
- * Encoded rows collect in a list of chunks that are never moved; no row spans
- * two.  A chunk is a quarter to half as large as all before it together, and a
- * power of two, which an allocator can hand out without waste.  Of a memory for rows the last
- * chunk of all is made longer instead, and is as long as its rows when another group's turn comes.
+ * Encoded rows are stored in a list of chunks that never move; no row spans two.  A chunk is a quarter to half
+ * as large as all chunks before it, and a power of two, which an allocator returns without waste.  In a shared
+ * RowMemory, the last chunk is extended instead while it is the last piece there, and trimmed to its rows when
+ * another group follows.
  */
 typedef struct RowChunk
 {
@@ -34,29 +34,29 @@ typedef struct RowChunks
 struct GroupBuilder
 {
 	MemoryContext context;
-	RowMemory  *memory;			/* that it shares with others, in the context; or NULL */
-	RowChunks	steps;			/* each encoded against the one before */
-	RowChunks	own;			/* rows of rollouts themselves, which mostly come apart: encoded against own_row_base */
+	RowMemory  *memory;			/* shared with other builders; or NULL */
+	RowChunks	steps;			/* each encoded relative to the one before */
+	RowChunks	own;			/* own rows of rollouts, which seldom follow each other: relative to own_row_base */
 	uint64		n_steps;
 	uint64		n_own;
-	uint64		n_rollouts;		/* of steps, as long as these come in order */
-	bool		sorted;			/* steps have come in order so far */
-	uint8		parts;			/* PART_… that some step has */
-	uint8		lacking;		/* NULL_…: what some step lacks, */
-	uint8		given;			/* and what some step has */
-	uint16		has;			/* HAS_… of the value, except for these */
-	uint8		n_rewards;		/* components, 0 as long as no row gave any */
+	uint64		n_rollouts;		/* number of runs of steps of one rollout: of rollouts, if sorted */
+	bool		sorted;			/* all steps so far came in order */
+	uint8		parts;			/* PART_… bits that any step has */
+	uint8		lacking;		/* NULL_… bits that any step has set, */
+	uint8		given;			/* or has not set */
+	uint16		has;			/* HAS_… bits of the value, except those that follow from these */
+	uint8		n_rewards;		/* components; 0: no row had any */
 	GroupUnit	unit;
 	bool		forgiving;
-	uint64		n_ties;			/* steps of the same place as the one before, in order */
-	StepRow		last;			/* step: its narrow part, and the last turn and policy_step that were given */
+	uint64		n_ties;			/* steps equal in rollout and step_no to the one before */
+	StepRow		last;			/* the last step up to next_state, and the last turn and policy_step of any */
 };
 
-/* What the first step is encoded against, and what every row of a rollout itself. */
+/* What the first step, and every own row of a rollout, is encoded relative to. */
 static const StepRow row_before_first = {0};
 static const StepRow own_row_base = {.step_id = -1, .step_no = -1};
 
-/* Have all steps the six columns of every value and no other? */
+/* Do all steps have exactly the six columns of every value? */
 static inline bool
 has_plain_rows(const GroupBuilder *builder)
 {
@@ -73,7 +73,7 @@ compare_steps(const StepRow *a, const StepRow *b)
 	return 0;
 }
 
-/* The usual case: the next step of the current rollout.  False: it belongs to another, and nothing was done. */
+/* The usual case: the next step of the current rollout.  False: it is not, and nothing was added. */
 static inline bool
 add_next_step(GroupBuilder *builder, const StepRow *row)
 {
@@ -99,20 +99,20 @@ group_builder_add_step(GroupBuilder *builder, const StepRow *row)
 		group_builder_add(builder, row);
 }
 
-/* Walk the steps in the order they came: for (…; next_step(&walk, &row);) */
+/* Iterates over steps in order of arrival: for (…; next_step(&walk, &row);) */
 typedef struct RowWalk
 {
 	const RowChunk *chunk;
 	const char *position;
 } RowWalk;
 
-/* So much of a chunk is fetched ahead; what follows, a processor sees coming by itself. */
+/* How many bytes of a chunk to prefetch.  The processor's own prefetching covers the rest. */
 #define CHUNK_AHEAD		512
 #define CACHE_LINE		64
 
 /*
- * Chunks of groups that were collected at the same time lie between each other.  That
- * one will be read is known long before.
+ * Chunks of groups that are collected at the same time are interleaved in memory, but which one comes next is
+ * known early.
  */
 static inline void
 fetch_chunk_ahead(const RowChunk *chunk)
@@ -132,7 +132,7 @@ begin_walk(const RowChunks *chunks)
 	return walk;
 }
 
-/* Is there another row?  Then the walk is at it. */
+/* Advance to the next row, if there is one. */
 static pg_attribute_always_inline bool
 find_next_row(RowWalk *walk)
 {
@@ -147,7 +147,7 @@ find_next_row(RowWalk *walk)
 	return walk->chunk != NULL;
 }
 
-/* `row` must still hold the step before.  Plain: all are, and only their columns are added. */
+/* *row must still hold the step before. plain: all steps are plain, and only plain columns are set. */
 static pg_attribute_always_inline bool
 next_step_of_kind(RowWalk *walk, StepRow *row, bool plain)
 {
@@ -169,7 +169,7 @@ next_plain_step(RowWalk *walk, StepRow *row)
 	return next_step_of_kind(walk, row, true);
 }
 
-/* The same of rows of rollouts themselves. */
+/* The same for own rows of rollouts. */
 static inline bool
 next_own_row(RowWalk *walk, StepRow *row)
 {

@@ -33,7 +33,7 @@ find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 			if (isnan(reward))
 				continue;
 			judged = true;
-			/* Most are 0, which adds nothing to a sum but time. */
+			/* Most rewards are 0 and need not be added. */
 			if (reward != 0)
 				sum_add(&total, reward);
 		}
@@ -42,7 +42,7 @@ find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 			judged = true;
 			sum_add(&total, group->outcome[r]);
 		}
-		/* Of what is broken nothing is believed. */
+		/* A rollout with such a defect, or whose total overflows in a lenient group, is not judged. */
 		if ((group->defects != NULL && (group->defects[r] & DEFECTS_FOR_ALL) != 0) ||
 			(group->forgiving && !isfinite(sum_value(&total))))
 		{

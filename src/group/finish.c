@@ -1,13 +1,13 @@
 /*
  * finish.c
- *		Collected rows to a finished rollout_group.
+ *		Turns collected rows into a finished rollout_group.
  */
 #include "postgres.h"
 
 #include "arrays.h"
 #include "group/repeated_rows.h"
 
-/* Columns of a value being built, through which they may be written. */
+/* Columns of a value that is being built may be written. */
 #define WRITABLE(type, column) ((type *) (column))
 
 static void
@@ -30,7 +30,7 @@ begin_rollout(const GroupColumns *group, uint32 rollout, int64 rollout_id)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* Each component may come from another row, as the outcome itself may. */
+/* Each component may come from a different row, and so may the outcome. */
 static void
 fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 {
@@ -62,7 +62,7 @@ fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 	}
 }
 
-/* The columns of the rollout that any row may have. */
+/* Columns of the rollout that any of its rows may set. */
 static void
 fill_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
 {
@@ -70,7 +70,7 @@ fill_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
 
 	if (group->defects)
 		WRITABLE(uint8, group->defects)[rollout] |= row->defects;
-	/* As with success, the enum's order decides. */
+	/* As for success, the greatest value counts. */
 	if (row->truncated > TRUNCATION_UNKNOWN && row->truncated > group->truncated[rollout])
 		WRITABLE(uint8, group->truncated)[rollout] = row->truncated;
 	if (!row->has_policy_step)
@@ -128,7 +128,7 @@ fill_extra_step(const GroupColumns *group, uint32 step, const StepRow *row)
 				has_rewards ? row_reward(row, c) : NAN;
 }
 
-/* The NULL_… bits of a value with these columns: what all steps lack goes without saying. */
+/* The NULL_… bits that a value with these columns stores.  Bits of missing columns are implied. */
 static inline uint8
 known_nulls(uint16 has)
 {
@@ -160,14 +160,14 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows, uint64 n_ro
 	return shape;
 }
 
-/* Are there steps alone, in order, all of which have the six columns of every value and no other, each step once? */
+/* Are there only steps, in order and without repetition, with exactly the six columns of every value? */
 static bool
 is_plain(const GroupBuilder *builder)
 {
 	return builder->sorted && builder->n_own == 0 && builder->n_ties == 0 && has_plain_rows(builder);
 }
 
-/* As most groups are: no column but these, no row that is like another. */
+/* The most common case: only these columns, and no repeated rows. */
 static void
 fill_plain_group(const GroupBuilder *builder, const GroupColumns *group)
 {
@@ -218,7 +218,7 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 	bool		has_extra = group->turn || group->step_rewards;
 	bool		has_policy = group->coarse_state || group->logp;
 	const StepRow *row;
-	int64		rollout = -1;	/* position of the current one */
+	int64		rollout = -1;	/* index of the current one */
 	uint32		first = 0;		/* its first step */
 	uint32		step = 0;
 
@@ -230,7 +230,7 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 			begin_rollout(group, ++rollout, row->rollout_id);
 			first = step;
 		}
-		/* The enum's order makes one row's true outweigh another's false. */
+		/* TRUE is greater than FALSE, which is greater than UNKNOWN. */
 		if (row->success > group->success[rollout])
 			WRITABLE(uint8, group->success)[rollout] = row->success;
 		if (row->parts & PART_EXTRA)
@@ -267,7 +267,7 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 	}
 }
 
-/* The same of steps that came in no order: every one into its place. */
+/* Plain steps that came out of order: decode each into its place. */
 static void
 fill_steps(const GroupBuilder *builder, const RolloutPlaces *places, const GroupColumns *group)
 {
@@ -301,7 +301,7 @@ fill_steps(const GroupBuilder *builder, const RolloutPlaces *places, const Group
 	}
 }
 
-/* And rows of rollouts themselves, which each have one at most if the value is forgiving. */
+/* Own rows of rollouts.  If the value is lenient, each rollout has at most one. */
 static void
 fill_own_rows(const GroupBuilder *builder, const RolloutPlaces *places, const GroupColumns *group)
 {
@@ -319,7 +319,7 @@ fill_own_rows(const GroupBuilder *builder, const RolloutPlaces *places, const Gr
 	}
 }
 
-/* Does a rollout have more than one row of its own? */
+/* Does any rollout have more than one row of its own? */
 static bool
 has_several_own_rows(const RolloutPlaces *places)
 {
@@ -329,7 +329,7 @@ has_several_own_rows(const RolloutPlaces *places)
 	return false;
 }
 
-/* NULL: a step or what is known of a rollout is there twice, which is for others to find out about. */
+/* NULL: a step occurs twice, or a rollout of a lenient value has several own rows; finish_ordered handles these. */
 static RolloutGroup *
 finish_places(const GroupBuilder *builder, const RolloutPlaces *places)
 {
@@ -353,7 +353,7 @@ finish_places(const GroupBuilder *builder, const RolloutPlaces *places)
 	return NULL;
 }
 
-/* Of all kinds of rows, in the order of the value; places: NULL if they are not needed. */
+/* For rows of all kinds, in the order of the value. places: NULL if steps came in order without own rows. */
 static RolloutGroup *
 finish_ordered(const GroupBuilder *builder, const RolloutPlaces *places)
 {

@@ -14,9 +14,8 @@
  */
 
 /*
- * Every column of the binary format in its order: name, type, its count, and
- * the HAS_ bit it depends on (0: always there).  8-byte columns come first, so
- * each is aligned without padding.
+ * All columns of the binary format in order: name, type, count, and the HAS_ bit that it depends on (0: always
+ * present). 8-byte columns come first, so that all are aligned without padding.
  */
 #define GROUP_COLUMN_LIST(COLUMN) \
 	COLUMN(rollout_id, int64, n_rollouts, 0) \
@@ -46,7 +45,7 @@ StaticAssertDecl(sizeof(RolloutGroup) == 16, "the columns start on an 8-byte bou
 
 #define COLUMN_PRESENT(has, bit) ((bit) == 0 || ((has) & (bit)) != 0)
 
-/* Bytes of a value of this shape, which a header may claim to have: more than any pointer reaches. */
+/* The size of a value of this shape.  It is 64 bits wide, since an invalid header can claim any counts. */
 uint64
 group_size(const GroupShape *shape)
 {
@@ -64,7 +63,7 @@ group_size(const GroupShape *shape)
 	return size;
 }
 
-/* Columns of this shape, which begin at `columns`. */
+/* Set the pointers to columns of this shape, which start at columns. */
 static void
 point_columns(GroupColumns *group, const GroupShape *shape, char *columns)
 {
@@ -115,7 +114,7 @@ swap_column(char *column, uint64 count, size_t width)
 	}
 }
 
-/* Turn all columns over, from native to little-endian or back. */
+/* Convert all columns from native to little-endian byte order, or back. */
 static void
 swap_columns(const GroupColumns *group)
 {
@@ -153,7 +152,7 @@ set_first_steps(GroupColumns *group, int sqlerrcode)
 	group->first_step = first_step;
 }
 
-/* Columns whose presence is a flag. */
+/* Columns whose presence is stored as a flag. */
 static const struct
 {
 	uint8		flag;
@@ -236,7 +235,7 @@ group_open(const RolloutGroup *datum, GroupColumns *group)
 	group_open_input(datum, group, ERRCODE_DATA_CORRUPTED);
 }
 
-/* The oldest version that can represent it. */
+/* The oldest version that can represent this shape. */
 static uint8
 version_of_shape(const GroupShape *shape)
 {
@@ -322,7 +321,7 @@ group_place_of_rollout(const GroupColumns *group, int64 rollout_id)
 void
 group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect)
 {
-	/* One copy, however many rollouts there are to mark. */
+	/* Copy the defects once, however many rollouts are marked. */
 	if (!group->owns_defects)
 	{
 		uint8	   *defects = ALLOCATE_ZEROED_ARRAY(uint8, group->n_rollouts);
@@ -335,7 +334,7 @@ group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect)
 	((uint8 *) group->defects)[rollout] |= defect;
 }
 
-/* The last touch after the columns are filled. */
+/* Must be called last, after the columns are filled. */
 void
 group_seal(RolloutGroup *datum)
 {
@@ -351,7 +350,7 @@ group_seal(RolloutGroup *datum)
 }
 
 /* ----------
- * Checking values that come from outside (text, binary)
+ * Checks of external values (text, binary)
  * ----------
  */
 
@@ -372,7 +371,7 @@ check_finite(const double *column, uint64 count, const char *name, int sqlerrcod
 	}
 }
 
-/* Costs one pass. */
+/* Takes one pass over the columns. */
 void
 group_check(const GroupColumns *group, int sqlerrcode)
 {

@@ -1,7 +1,7 @@
 /*
  * group_forms.c
- *		The forms of rollout_group that go out and come in: all after its length word,
- *		little-endian, as bytes or as hexadecimal digits.
+ *		Text and binary input and output of rollout_group: everything after the varlena length, little-endian,
+ *		as hexadecimal digits or bytes.
  */
 #include "postgres.h"
 

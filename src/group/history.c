@@ -1,22 +1,20 @@
 /*
  * history.c
- *		history_states(g, mode, history_length): states made from what the rollout did before.
+ *		history_states(g, mode, history_length): states made from earlier steps of the rollout.
  *
- * Where observations never repeat, or repeat without meaning the same, the
- * actions taken so far can stand for the state:
+ * If observations never repeat, or repeat without meaning the same, the actions taken so far can replace them:
  *
- *	sequence	the actions before, in order: the group becomes a prefix tree
+ *	sequence	all actions before, in order: the group becomes a prefix tree
  *	set			the distinct actions before, in any order
- *	root		nothing: one state, the tree collapses to GRPO's comparison
+ *	root		a single state, which reduces methods to GRPO's comparison
  *	last		the last k actions before, in order
  *	observation_last
- *				the present state and the k - 1 before, in order
+ *				the current state and the k - 1 before it, in order
  *
- * Everything else of the group is unchanged; a next_state that is given
- * becomes the state after the step's own action.  A NULL action equals no other,
- * so neither does a history that contains it; likewise a NULL state.
+ * Everything else stays the same.  A next_state that is given becomes the state after the step's own action.  A
+ * NULL action or state equals no other, so a history that contains one equals no other either.
  *
- * In a group by turn a step is a turn, and all its calls get its state.
+ * In a group by turn, a step is a turn, and all its calls get its state.
  */
 #include "postgres.h"
 
@@ -43,19 +41,19 @@ static const Parameter history_parameters[] = {
 	INTEGER_PARAMETER("history_length", 1, MAX_HISTORY)
 };
 
-/* What a history of each step is: new states, by step of the group's unit. */
+/* New states, by step of the group's unit. */
 typedef struct Histories
 {
 	int64	   *state;
-	int64	   *next_state;		/* NULL: the group has none */
-	bool	   *state_null;		/* NULL: none is */
-	bool	   *next_null;		/* NULL: as it was */
+	int64	   *next_state;		/* NULL: the group has no next_state */
+	bool	   *state_null;		/* NULL: no state is NULL */
+	bool	   *next_null;		/* NULL: unchanged */
 } Histories;
 
-/* The state before anything was done; stored data depend on it. */
+/* The state before the first action.  Stored data depend on it. */
 #define ROOT_STATE INT64CONST(0)
 
-/* What an action adds to a history; a NULL one is distinguished by its position. */
+/* What an action adds to a history.  A NULL action is identified by its rollout and step number. */
 static int64
 action_identity(const GroupColumns *group, uint32 rollout, uint32 step)
 {
@@ -64,7 +62,7 @@ action_identity(const GroupColumns *group, uint32 rollout, uint32 step)
 	return group->action[step];
 }
 
-/* The history with one more action. */
+/* The history extended by one action. */
 static int64
 extend_history(int mode, int64 history, int64 action, bool is_new)
 {
@@ -73,14 +71,14 @@ extend_history(int mode, int64 history, int64 action, bool is_new)
 		case MODE_SEQUENCE:
 			return hash_int64_onto(action, history);
 		case MODE_SET:
-			/* A sum does not depend on the order; wrapping is meant. */
+			/* A sum does not depend on the order.  Wraparound is intended. */
 			return is_new ? (int64) ((uint64) history + (uint64) hash_int64_onto(action, 0)) : history;
 		default:
 			return ROOT_STATE;
 	}
 }
 
-/* Has the rollout not taken the action of a step before?  A NULL one equals no other.  In the table, by action, who took it last. */
+/* Is the action of a step new to its rollout?  A NULL action always is. takers: the last rollout per action. */
 static bool
 is_new_action(ids_hash *takers, const GroupColumns *group, uint32 rollout, uint32 step)
 {
@@ -119,7 +117,7 @@ write_history(const GroupColumns *group, int mode, Histories *histories)
 	ids_destroy(takers);
 }
 
-/* The last k of what comes before `end`, of the rollout that begins with `first`. */
+/* Hash the last k identities before end, of the rollout that begins at first. */
 static int64
 hash_last(const int64 *identity, uint32 first, uint32 end, uint32 k)
 {
@@ -182,7 +180,7 @@ write_last_observations(const GroupColumns *group, uint32 k, Histories *historie
 	}
 }
 
-/* Every call gets the state of the step that it is part of. */
+/* Set the state of each call to that of its step. */
 static void
 set_states(GroupColumns *calls, const uint32 *turn_of_call, const Histories *histories)
 {
@@ -233,7 +231,7 @@ stepadv_history_states(PG_FUNCTION_ARGS)
 		write_history(&group, parameters[0].choice, &histories);
 	set_states(&copy, turn_of_call, &histories);
 	group_seal(result);
-	/* Flags of columns that became NULL, or are not any more, are set as folding such rows would. */
+	/* States may have become NULL or not NULL: rebuild the group as if such rows had been folded. */
 	if (calls.nulls != NULL)
 	{
 		group_open(result, &copy);

@@ -1,6 +1,6 @@
 /*
  * merge.c
- *		Rows of other groups, collected or finished, into one being built; the union of two.
+ *		Adds the rows of other groups, collected or finished, to a builder; the union of two groups.
  */
 #include "postgres.h"
 
@@ -13,7 +13,7 @@ PG_FUNCTION_INFO_V1(stepadv_group_union);
 
 const char *const group_unit_plurals[] = {"steps", "turns", "turns whose actions are sets"};
 
-/* Properties of another group as a whole are added to this one. */
+/* Merge the properties of another group as a whole into the builder. */
 static void
 merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgiving)
 {
@@ -49,7 +49,7 @@ group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other)
 		group_builder_add(builder, &row);
 }
 
-/* The components of one step or rollout, that lie apart in a value. */
+/* Collect the components of one step or rollout, which are in separate columns. */
 static const double *
 gather_rewards(const double *columns, uint32 n_columns, uint32 length, uint32 position, double *rewards)
 {
@@ -65,10 +65,7 @@ gather_rewards(const double *columns, uint32 n_columns, uint32 length, uint32 po
 	return any ? rewards : NULL;
 }
 
-/*
- * What is known of a rollout as a whole travels in a row of its own; one without
- * steps needs that row to exist at all.
- */
+/* Pass what is known of a rollout as a whole as a row of its own.  A rollout without steps always needs this row. */
 static void
 add_rollout_row(GroupBuilder *builder, const GroupColumns *group, uint32 rollout, StepRow *row)
 {
@@ -95,7 +92,7 @@ add_rollout_row(GroupBuilder *builder, const GroupColumns *group, uint32 rollout
 static inline void
 take_wide_step(const GroupColumns *group, uint32 step, StepRow *row)
 {
-	/* Values under a null bit are not read, and not copied. */
+	/* Entries whose null bit is set are undefined, and not copied. */
 	row->next_state = group->next_state && (row->nulls & NULL_NEXT_STATE) == 0 ? group->next_state[step] : 0;
 	row->value = group->value ? group->value[step] : NAN;
 	row->turn_reward = group->turn_reward ? group->turn_reward[step] : NAN;
@@ -116,7 +113,7 @@ group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group)
 		merge_shape(builder, group->n_rewards, group->unit, group->forgiving);
 }
 
-/* A rollout of a value as rows again. */
+/* Adds a rollout of a value as rows. */
 void
 group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint32 rollout, int64 rollout_id)
 {
@@ -170,7 +167,7 @@ group_rebuilt(const GroupColumns *group)
 	return group_builder_finish(builder);
 }
 
-/* What combining and rollup do. */
+/* Used by combine and deserialize functions and by rollup. */
 void
 group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 {
@@ -188,7 +185,7 @@ group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group)
 		group_builder_add_rollout(builder, group, r, group->rollout_id[r]);
 }
 
-/* group_union(a, b): rollup of two, in one row's expression. */
+/* group_union(a, b): rollup of two groups, as a function. */
 Datum
 stepadv_group_union(PG_FUNCTION_ARGS)
 {

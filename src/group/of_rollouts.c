@@ -1,8 +1,8 @@
 /*
  * of_rollouts.c
- *		of_rollouts(g, ids): those rollouts of a group whose ids are listed, as a group.
+ *		of_rollouts(g, ids): a group of the listed rollouts of a group.
  *
- * Ids of others, and ids that are listed again, add nothing.  All of them: the group itself.
+ * Unknown and repeated ids are ignored.  If all rollouts are listed, the result is the group itself.
  */
 #include "postgres.h"
 

@@ -1,17 +1,15 @@
 /*
  * ordered_rows.c
- *		Collected rows in the order of the value.
+ *		Puts collected rows in the order of the value.
  *
- * Rollouts of a trainer that has many in flight take turns, whether it writes every step
- * when it is made, or a rollout when it ends; most have their steps in order.
- * Nothing needs to be sorted then but the rollouts: whose turn it was, and how many rows each
- * has, is found out first, and then every row is decoded into the place that it has in the value.
- * Rows of rollouts themselves often come from another table, before or after all steps; they are
- * apart from steps, whose order they do not disturb.
+ * With many rollouts in flight, their rows alternate, whether a trainer writes each step when it is made or a
+ * rollout when it ends; but most rollouts have their steps in order.  Then only the rollouts need to be sorted: a
+ * first pass finds the rollout of each run of rows and how many rows each has, and a second pass decodes every
+ * row into its place in the value.  Own rows of rollouts often come from another table, before or after all
+ * steps.  They are stored apart, and do not disturb the order of steps.
  *
- * Where several processes have read the rows in turn, those of one come behind those of another: of
- * every rollout a few sequences, each in order.  It has its place all the same, in which its steps
- * are put in order at the end.
+ * If several processes have read the rows, each rollout has a few sequences of steps, each in order.  The steps
+ * are still decoded into the rollout's place, and sorted there at the end.
  */
 #include "postgres.h"
 
@@ -31,7 +29,7 @@ typedef RolloutPlace *PlacePointer;
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* A step's number, without its sign, and behind that where it is among those of its rollout. */
+/* A step number, mapped to unsigned, and its position among the steps of its rollout. */
 typedef uint64 StepKey;
 
 #define ST_SORT sort_step_keys
@@ -65,7 +63,7 @@ number_of_rollout(RolloutPlaces *places, ids_hash *numbers, int64 rollout_id)
 	return places->n++;
 }
 
-/* Rollouts mostly take turns in the same order again and again. */
+/* Rollouts mostly alternate in the same order again and again. */
 static inline RolloutPlace *
 take_turn(RolloutPlaces *places, ids_hash *numbers, RolloutPlace *before, int64 rollout_id, uint32 *turn)
 {
@@ -94,7 +92,7 @@ count_steps(const GroupBuilder *builder, RolloutPlaces *places, ids_hash *number
 	{
 		if (rollout == NULL || row.rollout_id != rollout->rollout_id)
 			rollout = take_turn(places, numbers, rollout, row.rollout_id, turn++);
-		/* The enum's order makes one row's true outweigh another's false. */
+		/* TRUE is greater than FALSE, which is greater than UNKNOWN. */
 		rollout->success = Max(rollout->success, row.success);
 		if (rollout->n_steps > 0 && row.step_no <= rollout->last_step_no)
 			rollout->in_order = false;
@@ -127,7 +125,7 @@ find_places(const GroupBuilder *builder, RolloutPlaces *places)
 	places->n = 0;
 	places->room = MIN_ROLLOUTS;
 	places->rollout = palloc(places->room * sizeof(RolloutPlace));
-	/* What a builder counts is how often it was another's turn. */
+	/* If not sorted, n_rollouts of a builder counts runs of steps. */
 	places->turns = ALLOCATE_ARRAY(uint32, builder->n_rollouts);
 	places->owners = ALLOCATE_ARRAY(uint32, builder->n_own);
 	if (has_plain_rows(builder))
@@ -171,11 +169,11 @@ free_places(RolloutPlaces *places)
 }
 
 /* ----------
- * Steps of rollouts that have not theirs in order
+ * Rollouts with steps out of order
  * ----------
  */
 
-/* Room for what the steps of one such rollout need; NULL: all have theirs in order. */
+/* Room to sort the steps of the largest such rollout; NULL: all rollouts have their steps in order. */
 static StepKey *
 make_room_for_keys(const RolloutPlaces *places, Size width)
 {
@@ -187,7 +185,7 @@ make_room_for_keys(const RolloutPlaces *places, Size width)
 	return most == 0 ? NULL : MemoryContextAllocHuge(CurrentMemoryContext, most * (sizeof(StepKey) + width));
 }
 
-/* Keys compare as numbers do. */
+/* The unsigned result has the same order as step numbers. */
 static inline uint32
 step_bits(int32 step_no)
 {
@@ -200,7 +198,7 @@ step_key(int32 step_no, uint64 place)
 	return (StepKey) step_bits(step_no) << 32 | place;
 }
 
-/* Values of 64 bits of any type. */
+/* Order a column of 64-bit values of any type. */
 static void
 order_column(void *column, const StepKey *keys, uint64 n, uint64 *ordered)
 {
@@ -244,7 +242,7 @@ order_steps(const RolloutPlaces *places, const GroupColumns *group)
 		const RolloutPlace *rollout = &places->rollout[r];
 
 		CHECK_ONCE_IN_A_WHILE(r);
-		/* Every row is in its place: the next one would come behind the last. */
+		/* All rows have been placed, so next_step is the end of the rollout's steps. */
 		if (!rollout->in_order)
 			done = order_steps_of_rollout(group, rollout->next_step - rollout->n_steps, rollout->n_steps, keys);
 	}
@@ -302,7 +300,7 @@ place_steps(const GroupBuilder *builder, const RolloutPlaces *places, Size strid
 	return rows;
 }
 
-/* Rows of rollouts themselves. */
+/* Decode the own rows of rollouts into their places. */
 static StepRow *
 place_own_rows(const GroupBuilder *builder, const RolloutPlaces *places)
 {
@@ -316,7 +314,7 @@ place_own_rows(const GroupBuilder *builder, const RolloutPlaces *places)
 	return rows;
 }
 
-/* What no step has is cut off from each. */
+/* Leave out the trailing parts that no step has. */
 static Size
 size_of_rows(const GroupBuilder *builder)
 {

@@ -3,66 +3,66 @@
 
 #include "group/collected_rows.h"
 
-/* A rollout among rows that came in no order, or with rows of rollouts themselves, and where these go. */
+/* A rollout whose rows came out of order, or which has rows of its own, and where its rows are to go. */
 typedef struct RolloutPlace
 {
 	int64		rollout_id;
-	uint64		n_own;			/* rows of the rollout itself, which are no steps */
+	uint64		n_own;			/* rows of the rollout itself, which are not steps */
 	uint64		n_steps;
-	uint64		next_own;		/* the place of its next row among those of rollouts themselves, */
+	uint64		next_own;		/* the place of its next own row among all own rows, */
 	uint64		next_step;		/* and of its next step among steps */
-	uint32		rank;			/* of it, in the order of the value */
-	uint32		follower;		/* whose turn it was after this one's, the last time */
+	uint32		rank;			/* in the order of the value */
+	uint32		follower;		/* the rollout whose run of rows came after this one's, last time */
 	int32		last_step_no;	/* so far */
-	uint8		success;		/* of all its rows */
-	bool		in_order;		/* its steps came so, each once */
+	uint8		success;		/* over all its rows */
+	bool		in_order;		/* its step numbers increase */
 } RolloutPlace;
 
 typedef struct RolloutPlaces
 {
-	RolloutPlace *rollout;		/* in the order in which they came first, */
-	RolloutPlace **ordered;		/* and of the value */
+	RolloutPlace *rollout;		/* in order of first appearance, */
+	RolloutPlace **ordered;		/* and in the order of the value */
 	uint32		n;
 	uint32		room;
-	uint32	   *turns;			/* which rollout's it was, one after the other */
-	uint32	   *owners;			/* of rows of rollouts themselves */
+	uint32	   *turns;			/* the rollout of each run of steps */
+	uint32	   *owners;			/* the rollout of each own row */
 } RolloutPlaces;
 
 extern void find_places(const GroupBuilder *builder, RolloutPlaces *places);
-/* Before the first row is placed, once more. */
+/* Start placing rows, also a second time. */
 extern void begin_places(RolloutPlaces *places);
 extern void free_places(RolloutPlaces *places);
 
-/* The rollout of the current row, after this one; NULL: the first. */
+/* The rollout of the current row, after this one; NULL: before the first row. */
 static inline RolloutPlace *
 next_place(const RolloutPlaces *places, RolloutPlace *rollout, const uint32 **turn, int64 rollout_id)
 {
 	return rollout != NULL && rollout->rollout_id == rollout_id ? rollout : &places->rollout[*(*turn)++];
 }
 
-/* When all rows are in the columns, in their places: the steps of every rollout in their order.  False: one is there twice. */
+/* After all rows are in their rollout's place: sort the steps of each rollout.  False: a step occurs twice. */
 extern bool order_steps(const RolloutPlaces *places, const GroupColumns *group);
 
 /*
- * The rows in the order of the value: rollouts by id, of each its own rows first, then steps by step_no.  Steps
- * that came so are decoded one by one; others all at once, each into its place.
+ * Iterates over rows in the order of the value: rollouts by id, in each its own rows first, then steps by
+ * step_no.  Steps that came in this order are decoded one by one; otherwise all at once, into their places.
  */
 typedef struct OrderedRows
 {
-	RowWalk		walk;			/* of steps */
-	StepRow		row;			/* where the walk is */
-	char	   *placed;			/* NULL: walk */
+	RowWalk		walk;			/* over steps */
+	StepRow		row;			/* the current step of the walk */
+	char	   *placed;			/* all steps, in order; NULL: use the walk */
 	Size		stride;
 	uint64		position;
 	uint64		n_steps;
-	StepRow    *own;			/* rows of rollouts themselves */
+	StepRow    *own;			/* own rows of rollouts */
 	uint64		next_own;
 	uint64		n_own;
-	const StepRow *step;		/* the next one, */
-	bool		step_waits;		/* if it is known, until those of its rollout itself have been given */
+	const StepRow *step;		/* the next step, */
+	bool		step_waits;		/* which is known, but comes after the rollout's own rows */
 } OrderedRows;
 
-/* Places: NULL if steps came sorted, and there are no rows of rollouts themselves. */
+/* places: NULL if steps came sorted and rollouts have no rows of their own. */
 extern void begin_ordered_rows(OrderedRows *rows, const GroupBuilder *builder, const RolloutPlaces *places);
 extern void end_ordered_rows(OrderedRows *rows);
 
@@ -74,7 +74,7 @@ next_ordered_step(OrderedRows *rows)
 	return rows->position < rows->n_steps ? (const StepRow *) (rows->placed + rows->position++ * rows->stride) : NULL;
 }
 
-/* NULL after the last one. */
+/* NULL after the last row. */
 static inline const StepRow *
 next_ordered_row(OrderedRows *rows)
 {

@@ -1,11 +1,10 @@
 /*
  * pool.c
- *		A group and its history as one, and what their rollouts weigh.
+ *		Combines a group with its history, and weighs their rollouts; the union of groups without common
+ *		rollouts.
  *
- * A rollout that is in both is in the pool once, as the group has it: what it earned
- * must not count twice, and a judgement that came later is in the newer value.
- *
- * And the union of groups that have no rollout in common, column by column.
+ * A rollout in both is in the pool once, as the group has it: its return must not count twice, and the group's
+ * value is the newer one, so it has the later judgement.
  */
 #include "postgres.h"
 
@@ -16,13 +15,10 @@
 #include "arrays.h"
 #include "group/pool.h"
 
-/*
- * What no age falls below.  Beside a visit that counts 1 it is nothing, and products of
- * two weights are still above 0.
- */
+/* The minimum weight: negligible beside a visit that weighs 1, but products of two weights are still above 0. */
 #define LEAST_WEIGHT 1e-100
 
-/* Rollouts that lie next to each other in a group. */
+/* Adjacent rollouts of a group. */
 typedef struct RolloutRun
 {
 	const GroupColumns *group;
@@ -30,7 +26,7 @@ typedef struct RolloutRun
 	uint32		n;
 } RolloutRun;
 
-/* The parts of a pool, in its order. */
+/* The runs of a pool, in order. */
 typedef struct Pool
 {
 	const RolloutRun *runs;
@@ -58,7 +54,7 @@ count_pool(Pool *pool)
 	}
 }
 
-/* Rollouts of the history that the group does not have.  Both are sorted by rollout_id. */
+/* Find the rollouts of the history that the group does not have.  Both are sorted by rollout_id. */
 static uint32
 take_rollouts(const GroupColumns *group, const GroupColumns *history, RolloutRun *runs)
 {
@@ -79,14 +75,14 @@ take_rollouts(const GroupColumns *group, const GroupColumns *history, RolloutRun
 	return n;
 }
 
-/* Where a group has its column of this place in GroupColumns. */
+/* A group's column, by its offset in GroupColumns. */
 static inline const char *
 column_at(const GroupColumns *group, Size place)
 {
 	return *(const char *const *) ((const char *) group + place);
 }
 
-/* Entries of `width` bytes; of a group without the column each is `missing`.  NULL where no group has it. */
+/* Concatenate a column with entries of width bytes, with missing for groups without it.  NULL if no group has it. */
 static void *
 pool_column(const Pool *pool, bool by_step, Size place, Size width, const void *missing)
 {
@@ -143,7 +139,7 @@ pool_rollouts(const Pool *pool, GroupColumns *pooled)
 	pooled->owns_defects = true;
 }
 
-/* What is NULL at every step of a group because it has no such column. */
+/* The NULL_… bits of all steps of a group that has no such column. */
 static uint8
 always_null(const GroupColumns *group)
 {
@@ -151,7 +147,7 @@ always_null(const GroupColumns *group)
 		(group->coarse_state ? 0 : NULL_COARSE_STATE);
 }
 
-/* As a value has them: of columns that it has, and NULL where none is. */
+/* The null bits as a value has them: only of columns that it has, and NULL if no bit is set. */
 static void
 pool_nulls(const Pool *pool, GroupColumns *pooled)
 {
@@ -214,7 +210,7 @@ pool_groups(const GroupColumns *group, const GroupColumns *history, GroupColumns
 	RolloutRun *runs = ALLOCATE_ARRAY(RolloutRun, (Size) history->n_rollouts + 1);
 	Pool		pool = {runs};
 
-	/* A value of less than 1 GB has fewer than 2^25 steps. */
+	/* No overflow: a value below 1 GB has fewer than 2^25 steps. */
 	runs[0] = (RolloutRun) {group, 0, group->n_rollouts};
 	pool.n_runs = 1 + take_rollouts(group, history, runs + 1);
 	pool_runs(&pool, pooled);
@@ -239,7 +235,7 @@ id_of(const RolloutRun *run)
 	return run->group->rollout_id[run->first];
 }
 
-/* The rollouts of all groups in their order; NULL: two have one id. */
+/* The rollouts of all groups in order of their ids; NULL if an id repeats. */
 static RolloutRun *
 order_rollouts(const GroupColumns *groups, uint32 n_groups, uint32 n_rollouts)
 {
@@ -277,7 +273,7 @@ unite_apart(const GroupColumns *groups, uint32 n_groups)
 		n_steps += groups[g].n_steps;
 		forgiving |= groups[g].forgiving;
 	}
-	/* The limits of a value; the caller reports them. */
+	/* The limits of a value.  The caller's general path reports the error. */
 	if (n_rollouts == 0 || n_rollouts > MaxAllocSize / sizeof(int64) || n_steps > MaxAllocSize / sizeof(int64))
 		return NULL;
 	scratch = AllocSetContextCreate(CurrentMemoryContext, "stepadv union", ALLOCSET_DEFAULT_SIZES);
@@ -330,7 +326,7 @@ policy_step_is_known(const GroupColumns *pooled, uint32 rollout)
 	return pooled->policy_step != NULL && pooled->policy_step[rollout] != NO_POLICY_STEP;
 }
 
-/* How far a policy step is before the newest one; differences of bigints may not fit one. */
+/* How far a policy step is before the newest one.  A difference of bigints may exceed a bigint. */
 static inline double
 age_of(int64 policy_step, int64 newest)
 {
@@ -345,7 +341,7 @@ leave_out(RolloutFacts *facts, uint32 rollout)
 	facts->n_judged--;
 }
 
-/* The newest policy step of the first n_own; NO_POLICY_STEP: none is known. */
+/* The newest policy step of the first n_own rollouts; NO_POLICY_STEP if there is none. */
 static int64
 newest_policy_step(const GroupColumns *pooled, const RolloutFacts *facts, uint32 n_own)
 {

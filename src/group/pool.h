@@ -1,7 +1,6 @@
 /*
  * pool.h
- *		The rollouts of a group and of its history as one, for methods that learn
- *		what states are worth from both.
+ *		Combines the rollouts of a group and of its history, for methods that learn state values from both.
  */
 #ifndef STEPADV_GROUP_POOL_H
 #define STEPADV_GROUP_POOL_H
@@ -9,27 +8,26 @@
 #include "group/facts.h"
 
 /*
- * The rollouts of `group`, as they are and in their order, and after them those of
- * `history` that are not among them.  Both have their units.  The result has
- * no reward components, and is forgiving if `group` is.
+ * Combine the rollouts of group, unchanged and in order, with those of history that group does not have, which
+ * follow.  Both have been opened by their units.  The result has no reward components, and is lenient if group
+ * is.
  */
 extern void pool_groups(const GroupColumns *group, const GroupColumns *history, GroupColumns *pooled);
 
 /*
- * The union of groups of which no two have a rollout in common, as rollup makes it, in less time.  NULL: two have one,
- * or they differ in their unit, or have reward components.
+ * The union of groups without common rollouts; the same as rollup, but faster.  NULL if two groups have a
+ * rollout in common, or they differ in their unit or have reward components.
  */
 extern RolloutGroup *unite_apart(const GroupColumns *groups, uint32 n_groups);
 
-/* An error unless steps are the same of both, opened as they are stored; without rollouts there are none. */
+/* An error unless both groups, opened as stored, have the same unit, or the history has no rollouts. */
 extern void require_same_unit(const GroupColumns *group, const GroupColumns *history);
 
 /*
- * By rollout of a pool what a visit counts: 1 for the first n_own, decay^age for the
- * others, whose age is how many policy steps they lie before the newest of the first.
- * NULL: all count 1.  One of which no policy step is known is an error; in a pool
- * that is forgiving it is not judged, if it is of the history, and if none of the first
- * is known no session is.
+ * The weight of a visit, by rollout of a pool: 1 for the first n_own, decay^age for the others, where the age
+ * is the number of policy steps before the newest one of the first.  NULL: all weigh 1.  A rollout without a
+ * policy step is an error.  In a lenient pool, a history rollout without one counts as not judged instead; if
+ * none of the first has one, no rollout is judged.
  */
 extern const double *weigh_by_age(const GroupColumns *pooled, uint32 n_own, double decay, RolloutFacts *facts);
 

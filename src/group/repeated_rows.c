@@ -17,7 +17,7 @@ refuse_duplicate(const StepRow *row)
 			 errhint("Look for a join that multiplies rows, or for two rollouts that share a rollout_id.")));
 }
 
-/* The lesser first, whichever came first. */
+/* Names the lesser one first, so that the message does not depend on the order of rows. */
 void
 refuse_policy_steps(const StepRow *row, int64 other)
 {
@@ -75,8 +75,8 @@ compare_bits(const void *a, const void *b)
 }
 
 /*
- * Of two rows of one step the one with the lesser step_id stays, and of equal
- * ones any that the rows themselves decide, not the order in which they came.
+ * Of two rows for one step, the one with the lesser step_id is kept.  If they are equal, compare the other
+ * columns, so that the result does not depend on the order of rows.
  */
 bool
 takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known)

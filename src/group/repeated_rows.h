@@ -1,7 +1,6 @@
 /*
  * repeated_rows.h
- *		Repeated rows, of what may occur once: steps, and of a rollout its outcome
- *		and its policy_step.
+ *		Repeated rows where only one is allowed: a step, or a rollout's outcome or policy_step.
  */
 #ifndef STEPADV_GROUP_REPEATED_ROWS_H
 #define STEPADV_GROUP_REPEATED_ROWS_H
@@ -9,8 +8,8 @@
 #include "group/ordered_rows.h"
 
 /*
- * Rows that a forgiving value holds against their rollout: of one step but the
- * first, further outcomes, and another policy_step than the row before it had that had one.
+ * Rows that a lenient value counts as defects of their rollout: further rows of a step, further outcomes, and
+ * policy steps that differ from the previous one given.
  */
 typedef struct Repeated
 {
@@ -19,14 +18,14 @@ typedef struct Repeated
 	uint64		n_policy_steps;
 } Repeated;
 
-/* Counts them, of a value that is not forgiving none.  `rows` stay where they are. */
+/* Count them; none if the builder is not lenient.  Does not advance rows. */
 extern void find_repeated(const GroupBuilder *builder, const OrderedRows *rows, Repeated *repeated);
 
-/* In a value that is not forgiving they are an error. */
+/* The errors for values that are not lenient. */
 extern void refuse_duplicate(const StepRow *row);
 extern void refuse_policy_steps(const StepRow *row, int64 other);
 
-/* Is `row` to replace the row of its step that was put there?  `known`: the NULL_… bits that the value has. */
+/* Should row replace the row that was stored for its step? known: the NULL_… bits that the value has. */
 extern bool takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known);
 
 #endif							/* STEPADV_GROUP_REPEATED_ROWS_H */

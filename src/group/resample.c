@@ -2,21 +2,21 @@
  * resample.c
  *		resample(g, k, seed, replace): k rollouts of a group, drawn at random.
  *
- * With replacement it is the bootstrap's draw: over many seeds, anything computed from
- * the group gets a distribution.  Without, the k rollouts of a smaller group.
+ * With replacement it is a bootstrap draw: over many seeds, anything computed from the group gets a distribution.
+ * Without replacement it is a smaller group.
  *
- * What is drawn depends on the seed and the rollouts' ids and on nothing else, so it is
- * the same on every machine, and anyone can find it again in SQL, where H is signature_hash:
+ * The draw depends only on the seed and the rollout ids, so it is the same on every machine, and can be
+ * reproduced in SQL, where H is signature_hash:
  *
- *	without replacement		the k rollouts with the least H(seed, rollout_id), so that of one
- *							seed a smaller sample is part of a larger
+ *	without replacement		the k rollouts with the least H(seed, rollout_id), so that with one seed a smaller
+ *							sample is part of a larger one
  *	with replacement		for d from 0 to k - 1 the rollout at position
- *							(H(stream, d) >> 32 & 0xFFFFFFFF) * n >> 32 in the order of ids, where
- *							stream is the hash of the seed and all ids, one after the other,
- *							so that groups are drawn from independently with one seed
+ *							(H(stream, d) >> 32 & 0xFFFFFFFF) * n >> 32 in the order of ids, where stream is the
+ *							hash of the concatenated seed and ids, so that draws from different groups are
+ *							independent with the same seed
  *
- * A rollout drawn again is a rollout of its own: the c-th of them has the id
- * H(rollout_id, c), and if that is taken the next c's.  Its steps keep their step_id.
+ * A rollout that is drawn again is a separate rollout: its c-th occurrence has the id H(rollout_id, c), or, if
+ * that is taken, the one for the next c.  Its steps keep their step_id.
  */
 #include "postgres.h"
 
@@ -40,10 +40,10 @@ enum
 
 static const Expected arguments[] = {{"k", INT4OID}, {"seed", INT4OID}, {"replace", BOOLOID}};
 
-/* A rollout in the sample, or before that in the draw. */
+/* A rollout in the sample or, before that, in the draw. */
 typedef struct Drawn
 {
-	int64		id;				/* that it gets; in the draw, by what it is ordered */
+	int64		id;				/* the id it gets, or in the draw the sort key */
 	uint32		rollout;
 } Drawn;
 
@@ -98,7 +98,7 @@ draw_without_replacement(const GroupColumns *group, uint32 k, int64 seed, uint32
 	pfree(order);
 }
 
-/* The id of the copy after *c of a rollout; a copy in a sample of a sample may have the first. */
+/* The next unused id for a copy, after number *c.  If the group is itself a sample, it may have used some. */
 static int64
 next_copy_id(ids_hash *taken, int64 rollout_id, uint32 *c)
 {
@@ -113,7 +113,7 @@ next_copy_id(ids_hash *taken, int64 rollout_id, uint32 *c)
 	return id;
 }
 
-/* k entries, in the order of the ids that they get. */
+/* The k drawn rollouts, in the order of their new ids. */
 static Drawn *
 name_drawn(const GroupColumns *group, const uint32 *times, uint32 k)
 {
@@ -148,7 +148,7 @@ fold_drawn(const GroupColumns *group, const Drawn *drawn, uint32 k)
 	return group_builder_finish(builder);
 }
 
-/* k of the shortest: refuses before minutes are spent on what cannot be a value. */
+/* Assumes k of the shortest rollouts: fails early if no result can be within the limit of a value. */
 static void
 refuse_oversize(const GroupColumns *group, uint32 k)
 {
@@ -182,7 +182,7 @@ check_sample_size(int32 k, const GroupColumns *group, bool replace)
 	return (uint32) k;
 }
 
-/* An argument that must be there. */
+/* An argument that must not be NULL. */
 static Datum
 argument_of(FunctionCallInfo fcinfo, int which, const int16 *place)
 {

@@ -1,7 +1,7 @@
 /*
  * reward_components.c
- *		with_rewards(g, weights): the group with its rewards computed from their
- *		components; reward_components(g): these as rows.
+ *		with_rewards(g, weights): the group with rewards computed from components; reward_components(g): these
+ *		as rows.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 PG_FUNCTION_INFO_V1(stepadv_with_rewards);
 PG_FUNCTION_INFO_V1(stepadv_reward_components);
 
-/* As many as the group has components; one that has none lacks all. */
+/* One weight per component of the group.  A group without components accepts any number of weights. */
 static const double *
 read_weights(ArrayType *array, uint32 n_rewards)
 {
@@ -47,8 +47,8 @@ read_weights(ArrayType *array, uint32 n_rewards)
 }
 
 /*
- * The weighted sum of the components at one position; missing where all that
- * weigh anything are.
+ * The weighted sum of the components at one position; missing if all components with a nonzero weight are.
+ * Infinite if it overflows.
  */
 static inline double
 weigh(const double *columns, const double *weights, uint32 n_columns, uint32 length, uint32 position)
@@ -70,7 +70,7 @@ weigh(const double *columns, const double *weights, uint32 n_columns, uint32 len
 	return isfinite(sum_value(&sum)) ? sum_value(&sum) : INFINITY;
 }
 
-/* NaN, if the sum is not finite and the group forgives that. */
+/* NaN if the sum overflows and the group is lenient. */
 static double
 checked_reward(GroupColumns *group, uint32 rollout, double reward)
 {
@@ -106,7 +106,7 @@ weigh_rewards(GroupColumns *group, const double *weights)
 														group->n_rollouts, r));
 			any_outcome |= !isnan(outcome[r]);
 		}
-		/* Which of them it was is not known any more. */
+		/* Which component was not finite is no longer known. */
 		if (group->defects && (group->defects[r] & DEFECT_COMPONENT) != 0)
 			group_add_defect(group, r, DEFECT_REWARD);
 		CHECK_FOR_INTERRUPTS();
@@ -132,14 +132,14 @@ stepadv_with_rewards(PG_FUNCTION_ARGS)
 
 typedef struct ComponentRow
 {
-	NullableInt8 step_id;		/* NULL: of the rollout's outcome */
+	NullableInt8 step_id;		/* NULL: of the outcome */
 	int64		rollout_id;
 	NullableInt4 step_no;
 	int32		component;
 	double		reward;
 } ComponentRow;
 
-/* At a position, in `columns` of this length; how many rows there are then. */
+/* Add the components at one position of columns of this length; returns the new number of rows. */
 static uint64
 add_components(ComponentRow *rows, uint64 n, const GroupColumns *group, const double *columns, uint32 length, uint32 position,
 			   ComponentRow row)
@@ -154,7 +154,7 @@ add_components(ComponentRow *rows, uint64 n, const GroupColumns *group, const do
 	return n;
 }
 
-/* Those received, one row each: of a rollout's steps, then of its outcome. */
+/* One row per component received: of the steps of a rollout, then of its outcome. */
 Datum
 stepadv_reward_components(PG_FUNCTION_ARGS)
 {

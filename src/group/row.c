@@ -24,7 +24,7 @@ refuse_number(const StepRow *row, const char *name, double number)
 /* How a row is read. */
 typedef struct Reading
 {
-	double		largest;		/* number that is taken */
+	double		largest;		/* the largest absolute value accepted */
 	bool		forgiving;
 	uint8		defects;		/* found so far */
 } Reading;
@@ -38,7 +38,7 @@ bad_number(Reading *reading, const StepRow *row, const char *name, double number
 	return NAN;
 }
 
-/* A float8 argument: NaN inside for NULL, so NaN itself is refused. */
+/* A float8 argument.  NULL is read as NaN, so NaN itself is refused. */
 static inline double
 number_argument(const NullableDatum *arg, Reading *reading, const StepRow *row, const char *name, uint8 defect)
 {
@@ -112,7 +112,7 @@ read_wide_part(const NullableDatum *args, Reading *reading, StepRow *row)
 	row->value = number_argument(&args[ROW_VALUE], reading, row, "value", 0);
 	row->turn_reward = number_argument(&args[ROW_TURN_REWARD], reading, row, "turn_reward", DEFECT_TURN_REWARD);
 	row->cost = number_argument(&args[ROW_COST], reading, row, "cost", DEFECT_COST);
-	/* Other requirements on a cost are checked where distances are computed. */
+	/* Methods that compute distances check costs further. */
 	if (reading->forgiving && row->cost <= 0)
 		row->cost = bad_number(reading, row, "cost", row->cost, DEFECT_COST);
 }
@@ -134,7 +134,7 @@ check_rewards(const ArrayType *array, const StepRow *row)
 					row->rollout_id, n, MAX_REWARDS)));
 }
 
-/* The array may be toasted, or in a tuple with a short header: then it is a copy. */
+/* Detoasting may make a copy, which is freed at the end. */
 static void
 read_rewards(Datum datum, Reading *reading, double rewards[MAX_REWARDS], StepRow *row)
 {
@@ -175,7 +175,7 @@ begin_extra_part(StepRow *row)
 	row->policy_step = NO_POLICY_STEP;
 }
 
-/* The columns of the rollout, from its own row or any of its steps. */
+/* Columns of the rollout, which its own row or any of its steps can have. */
 static void
 read_rollout_part(const NullableDatum *args, StepRow *row)
 {

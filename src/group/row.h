@@ -1,13 +1,13 @@
 /*
  * row.h
- *		One row of what rollout_agg is fed: a step, or a rollout as a whole.
+ *		One input row of rollout_agg: a step, or a rollout as a whole.
  */
 #ifndef STEPADV_GROUP_ROW_H
 #define STEPADV_GROUP_ROW_H
 
 #include <math.h>
 
-/* Whether a rollout reached its goal: any row's word, if any row has one. */
+/* Whether a rollout reached its goal.  Over several rows, the greatest value counts. */
 typedef enum Success
 {
 	SUCCESS_UNKNOWN = 0,
@@ -15,7 +15,7 @@ typedef enum Success
 	SUCCESS_TRUE = 2
 } Success;
 
-/* Whether a rollout was cut off before it ended: any row's word, if any row has one. */
+/* Whether a rollout was truncated.  Over several rows, the greatest value counts. */
 typedef enum Truncation
 {
 	TRUNCATION_UNKNOWN = 0,
@@ -23,40 +23,40 @@ typedef enum Truncation
 	TRUNCATION_TRUE = 2
 } Truncation;
 
-/* The policy_step of a rollout without a known one; the least bigint as a policy_step means the same. */
+/* The policy_step of a rollout that has none.  The least bigint as input means the same. */
 #define NO_POLICY_STEP		PG_INT64_MIN
 
 /* Bits of StepRow.nulls and of a group's nulls column. */
 #define NULL_STATE			0x01
 #define NULL_ACTION			0x02
 #define NULL_NEXT_STATE		0x04
-#define NULL_TURN			0x08	/* in a group without turns it is not set */
-#define NULL_COARSE_STATE	0x10	/* in a group without coarse states it is not set */
+#define NULL_TURN			0x08	/* not set in a group without turns */
+#define NULL_COARSE_STATE	0x10	/* not set in a group without coarse states */
 #define NULLS_IDENTITIES	0x07
 #define NULLS_ALL			0x1F
-/* What goes without saying of the step of a group without next_states, turns and coarse states. */
+/* The bits of a step without next_state, turn and coarse_state. */
 #define PLAIN_NULLS			(NULL_NEXT_STATE | NULL_TURN | NULL_COARSE_STATE)
 
-/* Bits of StepRow.parts: what else a row has, else it is not set. */
+/* Bits of StepRow.parts: the optional parts that are set. */
 #define PART_WIDE			0x01	/* next_state, value, turn_reward, cost */
 #define PART_EXTRA			0x02	/* turn, defects, rewards, truncated, policy_step */
 #define PART_POLICY			0x04	/* coarse_state, logp */
 
 /*
- * Bits of a rollout's defects: why it is not judged, in a value that is forgiving,
- * for which a row that cannot be is no error.  Those of the second kind matter only to who reads the column.
+ * Bits of a rollout's defects, in a lenient value: bad input that would otherwise be an error.  Those in
+ * DEFECTS_FOR_ALL make the rollout not judged; the others do so only for methods that read the column.
  */
-#define DEFECT_STEP			0x01	/* two rows of one step, or one without a step_id */
+#define DEFECT_STEP			0x01	/* two rows for one step, or a step without step_id */
 #define DEFECT_REWARD		0x04	/* a reward that is not finite */
 #define DEFECT_OUTCOME		0x08	/* two outcomes */
-#define DEFECT_OVERFLOW		0x80	/* a sum of its numbers is not finite */
+#define DEFECT_OVERFLOW		0x80	/* a sum of its numbers overflows */
 #define DEFECTS_FOR_ALL		0x8D
-#define DEFECT_POLICY_STEP	0x02	/* two of them */
+#define DEFECT_POLICY_STEP	0x02	/* two different policy steps */
 #define DEFECT_TURN_REWARD	0x10	/* not finite */
 #define DEFECT_COST			0x20	/* not finite, or not above 0 */
-#define DEFECT_COMPONENT	0x40	/* of a reward: not finite */
+#define DEFECT_COMPONENT	0x40	/* a reward component that is not finite */
 
-/* Components that a reward may have. */
+/* The maximum number of reward components. */
 #define MAX_REWARDS			64
 
 typedef struct StepRow
@@ -69,21 +69,21 @@ typedef struct StepRow
 	int32		step_no;
 	uint8		nulls;			/* NULL_… */
 	uint8		success;		/* Success */
-	bool		is_rollout;		/* belongs to the rollout, is no step */
-	uint8		parts;			/* PART_…; with neither, a row ends here */
+	bool		is_rollout;		/* a row of the rollout itself, not a step */
+	uint8		parts;			/* PART_…; without any, the fields below are not set */
 	int64		next_state;
 	double		value;
 	double		turn_reward;
 	double		cost;
-	int32		turn;			/* not NULL if the bit in nulls is not set */
-	uint8		defects;		/* of its rollout; 0: none known from this row */
-	uint8		n_rewards;		/* components given; 0: none */
-	const void *rewards;		/* n_rewards doubles, not aligned; NULL: all are missing */
+	int32		turn;			/* valid unless its bit in nulls is set */
+	uint8		defects;		/* of its rollout, found in this row */
+	uint8		n_rewards;		/* length of the array; 0: none */
+	const void *rewards;		/* n_rewards doubles, not aligned; NULL: all are NULL */
 	uint8		truncated;		/* Truncation, of its rollout */
 	bool		has_policy_step;
-	int64		policy_step;	/* of its rollout, if the row has it */
-	int64		coarse_state;	/* not NULL if the bit in nulls is not set */
-	double		logp;			/* of the action, NaN: not known */
+	int64		policy_step;	/* of its rollout, if has_policy_step */
+	int64		coarse_state;	/* valid unless its bit in nulls is set */
+	double		logp;			/* NaN: unknown */
 } StepRow;
 
 static inline double
@@ -95,7 +95,7 @@ row_reward(const StepRow *row, int component)
 	return reward;
 }
 
-/* The arguments of rollout_agg; its shorter forms stop earlier. */
+/* The arguments of rollout_agg.  Its shorter forms have only the first ones. */
 enum
 {
 	ROW_STEP_ID,
@@ -119,14 +119,13 @@ enum
 };
 
 /*
- * Read a row from arguments.  What an argument list does not have is NULL in
- * every row.  Its reward components are put into `rewards`, and are there until
- * the next row is.  Errors: rollout_id NULL, step_id NULL in a step, a number
- * that is not finite, more than MAX_REWARDS components.
+ * Read a row from arguments; missing trailing arguments are NULL.  Reward components are stored in rewards, and
+ * are valid until the next call.  Errors: rollout_id is NULL, step_id of a step is NULL, a number is not
+ * finite, there are more than MAX_REWARDS components.
  *
- * `forgiving`: a number that is not finite, or beyond LARGEST_FORGIVEN, or a cost
- * that is not above 0, is missing and a defect of the rollout (of a value it is
- * only missing), as is a step_id; false: the row is of no rollout.
+ * forgiving (lenient): numbers that are not finite or exceed LARGEST_FORGIVEN, costs that are not above 0, and
+ * missing step_ids are defects of the rollout instead, and bad numbers become missing.  A bad value or logp
+ * only becomes missing.  Returns false if rollout_id is NULL.
  */
 #define LARGEST_FORGIVEN 1e100
 extern bool read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewards[MAX_REWARDS], StepRow *row);

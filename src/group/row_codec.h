@@ -1,15 +1,12 @@
 /*
  * row_codec.h
- *		Rows of a group being built, in as few bytes as they need.
+ *		A compact encoding of the rows of a group that is being built.
  *
- * An aggregate over a large table holds the rows of all groups at once, and
- * what it costs is memory.  Rows mostly follow one another, in the same rollout
- * with the next step_no and the next step_id, and few have a reward, so a row is
- * a tag byte and what the tag does not encode relative to the row before:
- * usually state and action.  Turns, defects, rewards, and columns of its
- * rollout, which few groups have, take a byte more and their values, as do coarse states and
- * log-probabilities.  Never stored, never sent: native byte
- * order.
+ * An aggregate over a large table keeps the rows of all groups in memory.  Most rows follow the row before:
+ * same rollout, next step_no, next step_id; and few have a reward.  So a row is a tag byte, followed by what
+ * the tag cannot express relative to the row before, usually state and action.  Turns, defects, rewards and
+ * columns of the rollout, which few groups have, take another byte and their values, as do coarse states and
+ * log-probabilities.  Never stored or sent: native byte order.
  */
 #ifndef STEPADV_GROUP_ROW_CODEC_H
 #define STEPADV_GROUP_ROW_CODEC_H
@@ -24,23 +21,23 @@
 #define TAG_SUCCESS_SHIFT	5	/* two bits */
 #define TAG_MORE			0x80	/* a second byte follows */
 
-/* The second byte: the null bits but that of coarse states, and */
+/* The second byte: the null bits except that of coarse states, and */
 #define MORE_NULLS			0x0F
 #define MORE_IS_ROLLOUT		0x10
 #define MORE_PARTS_SHIFT	5	/* three bits; with PART_EXTRA a third byte follows */
 
-#define EXTRA_SAME_TURN		0x01	/* as the row before that had this byte */
+#define EXTRA_SAME_TURN		0x01	/* equal to the last one given */
 #define EXTRA_NEXT_TURN		0x02
 #define EXTRA_HAS_DEFECTS	0x04
 #define EXTRA_HAS_REWARDS	0x08
 #define EXTRA_TRUNCATED_SHIFT 4	/* two bits */
-#define EXTRA_SAME_POLICY_STEP 0x40	/* as the row before that had one */
-#define EXTRA_HAS_POLICY_STEP 0x80	/* another */
+#define EXTRA_SAME_POLICY_STEP 0x40	/* equal to the last one given */
+#define EXTRA_HAS_POLICY_STEP 0x80	/* a different one */
 
-/* No row takes more, but for its rewards. */
+/* The maximum size of an encoded row, without rewards. */
 #define MAX_ENCODED_STEP	80
-#define MAX_ENCODED_EXTRA	16	/* of it, beyond that */
-#define MAX_ENCODED_POLICY	17	/* of one that has PART_POLICY, in addition */
+#define MAX_ENCODED_EXTRA	16	/* further bytes with PART_EXTRA */
+#define MAX_ENCODED_POLICY	17	/* further bytes with PART_POLICY */
 
 static inline Size
 encoded_size_limit(const StepRow *row)
@@ -57,7 +54,7 @@ encoded_size_limit(const StepRow *row)
 #define PUT(bytes, x) (memcpy(bytes, &(x), sizeof(x)), (bytes) += sizeof(x))
 #define GET(bytes, x) (memcpy(&(x), bytes, sizeof(x)), (bytes) += sizeof(x))
 
-/* Turn, defects, rewards, and columns of the rollout; the rows between may have none. */
+/* Encode turn, defects, rewards, and columns of the rollout.  previous has the last turn and policy_step given. */
 static inline char *
 encode_extra(char *bytes, const StepRow *row, const StepRow *previous)
 {
@@ -149,7 +146,7 @@ decode_policy(const char *bytes, StepRow *row)
 	return bytes;
 }
 
-/* What the tag alone encodes of `row`, which follows `previous`. */
+/* The tag of row, which follows previous. */
 static inline uint8
 tag_of(const StepRow *row, const StepRow *previous)
 {
@@ -168,7 +165,7 @@ tag_of(const StepRow *row, const StepRow *previous)
 	return tag;
 }
 
-/* What the tag does not encode. */
+/* Write what the tag does not express. */
 static inline char *
 put_beside_tag(char *bytes, uint8 tag, const StepRow *row)
 {
@@ -202,14 +199,14 @@ get_beside_tag(const char *bytes, uint8 tag, StepRow *row, const StepRow *previo
 	return bytes;
 }
 
-/* Is a row a step with state and action and nothing beyond what every step has? */
+/* Is a row a step with state and action and no optional part? */
 static inline bool
 is_plain_step(const StepRow *row)
 {
 	return row->nulls == PLAIN_NULLS && !row->is_rollout && row->parts == 0;
 }
 
-/* Such a row as encode_step and decode_step have it, with less to ask. */
+/* The same encoding as encode_step and decode_step, for plain steps only, with fewer branches. */
 static inline char *
 encode_plain_step(char *bytes, const StepRow *row, const StepRow *previous)
 {
@@ -233,7 +230,7 @@ decode_plain_step(const char *bytes, StepRow *row, const StepRow *previous)
 	return bytes;
 }
 
-/* Write `row`, which follows `previous`; returns the end of what was written. */
+/* Encode row, which follows previous; returns the end. */
 static inline char *
 encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 {
@@ -266,7 +263,7 @@ encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 	return bytes;
 }
 
-/* Read the row that follows `previous`; returns the end of what was read. */
+/* Decode the row that follows previous; returns the end. */
 static inline const char *
 decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 {

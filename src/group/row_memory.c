@@ -23,8 +23,8 @@ begin_row_memory(RowMemory *memory, MemoryContext context, Size largest)
 }
 
 /*
- * To be had from the system by huge pages, where it leaves that to programs: tens of thousands of
- * small ones cost more than what is written into them.  If it does not like to, nothing is lost.
+ * Ask for huge pages, on systems that let programs choose: tens of thousands of small page faults cost more
+ * than writing the rows.  If the request fails, nothing is lost.
  */
 static void
 ask_for_huge_pages(char *block, Size size)
@@ -40,7 +40,7 @@ ask_for_huge_pages(char *block, Size size)
 #endif
 }
 
-/* Blocks double what there is, up to the largest. */
+/* Each block doubles the total, up to the largest block size. */
 void
 extend_row_memory(RowMemory *memory, Size size)
 {

@@ -1,10 +1,9 @@
 /*
  * row_memory.h
- *		Memory of the rows of many groups that are built at the same time.
+ *		Memory for the rows of many groups that are built at the same time.
  *
- * What groups take of it, one after the other, is contiguous, in the order of requests, without
- * what an allocator puts between or rounds up to: the last piece that was taken can be made
- * longer or shorter.  Nothing is ever given back but all of it, by its context.
+ * Successive requests are contiguous, without an allocator's headers or rounding, and the last piece can be
+ * extended or trimmed.  Memory is freed only as a whole, with its context.
  */
 #ifndef STEPADV_GROUP_ROW_MEMORY_H
 #define STEPADV_GROUP_ROW_MEMORY_H
@@ -12,19 +11,19 @@
 typedef struct RowMemory
 {
 	MemoryContext context;
-	char	   *free;			/* of the current block, from here to its end */
+	char	   *free;			/* the free rest of the current block */
 	char	   *end;
-	Size		allocated;		/* in blocks */
-	Size		largest;		/* that a block may be */
+	Size		allocated;		/* total size of blocks */
+	Size		largest;		/* maximum size of a block */
 } RowMemory;
 
-/* The most that is taken from the context at once, before it is used. */
+/* largest: the maximum size of a block, so that little memory is allocated before it is used. */
 extern void begin_row_memory(RowMemory *memory, MemoryContext context, Size largest);
 
-/* Another block, with so much room. */
+/* Allocate another block, with at least this much room. */
 extern void extend_row_memory(RowMemory *memory, Size size);
 
-/* `size` bytes, aligned for any type. */
+/* Take size bytes, aligned for any type. */
 static inline void *
 take_row_memory(RowMemory *memory, Size size)
 {
@@ -38,7 +37,7 @@ take_row_memory(RowMemory *memory, Size size)
 	return taken;
 }
 
-/* Move the end of a piece; false: it is not the last, or there is no room behind it. */
+/* Move the end of a piece; false if it is not the last one, or there is no room after it. */
 static inline bool
 move_row_memory_end(RowMemory *memory, char *end, char *new_end)
 {

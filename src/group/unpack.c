@@ -1,7 +1,7 @@
 /*
  * unpack.c
- *		steps(g), rollouts(g): what a group holds, as rows again; and
- *		with_values(g): whether it holds a critic's values at all.
+ *		steps(g), rollouts(g): the contents of a group as rows; with_values(g): whether it has a critic's
+ *		values.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@ PG_FUNCTION_INFO_V1(stepadv_steps);
 PG_FUNCTION_INFO_V1(stepadv_rollouts);
 PG_FUNCTION_INFO_V1(stepadv_with_values);
 
-/* Of a column: NULL in all steps of a group that has none. */
+/* The null flags of a column.  All are set if the group does not have the column. */
 static bool *
 null_column(const GroupColumns *group, const void *column, uint8 bit)
 {
@@ -38,7 +38,7 @@ number_column(const GroupColumns *group, const double *column)
 	return missing;
 }
 
-/* Every column of the full form but the rewards; success is the rollout's. */
+/* All arguments of rollout_agg except rewards, truncated and policy_step; success is the rollout's. */
 Datum
 stepadv_steps(PG_FUNCTION_ARGS)
 {
@@ -95,10 +95,7 @@ typedef struct RolloutRow
 
 static const Parameter rollouts_parameters[] = {SUCCESS_ABOVE_PARAMETER};
 
-/*
- * One row per rollout, those without steps included.  return and success are
- * NULL for a rollout that is not judged.
- */
+/* One row per rollout, also without steps. return and success are NULL if the rollout is not judged. */
 Datum
 stepadv_rollouts(PG_FUNCTION_ARGS)
 {
@@ -139,7 +136,7 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 	}
 }
 
-/* The group itself, or NULL where no step has a value. */
+/* The group itself, or NULL if no step has a value. */
 Datum
 stepadv_with_values(PG_FUNCTION_ARGS)
 {

@@ -60,8 +60,8 @@ estimate_scatter(PlannerInfo *root, Fold *fold)
 
 /*
  * The cost of scattered rows: every row is written to a part and read again, in memory or, beyond its limit,
- * on disk; there once more for each time that a part's groups must be divided to fit into memory. Processes
- * that share the rows exchange all scattered rows. If groups are stored together, they exchange only the few
+ * on disk; there once more for each time that a part's groups must be divided to fit into memory.  Processes
+ * that share the rows exchange all scattered rows.  If groups are stored together, they exchange only the few
  * groups that span two processes' blocks.
  *
  * Groups that are stored together are spilled as values when the table is full, written and read once.
@@ -91,7 +91,7 @@ cost_parts(const Path *path, const Path *input, const Fold *fold, Size transitio
 
 /*
  * The planner undercharges an index walk in key order if the table is not in that order: as long as the table
- * fits into memory, each page is charged once, when it is read. But each row is then on another page than the
+ * fits into memory, each page is charged once, when it is read.  But each row is then on another page than the
  * row before, which must be looked up, pinned, and loaded into the processor's cache.
  */
 static Cost
@@ -163,7 +163,7 @@ n_processes(const Path *path)
 
 /*
  * Costs as in cost_agg, but half as much per row: no expression is interpreted, and most rows follow one of
- * their group. (The input already includes the cost of the arguments.)
+ * their group.  (The input already includes the cost of the arguments.)
  */
 void
 cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fold, AggStrategy strategy)

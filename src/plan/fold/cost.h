@@ -21,7 +21,7 @@ typedef struct Fold
 	double		scattered;		/* how scattered the rows of a group are in the table, from 0 to 1 */
 } Fold;
 
-/* Sets fold->scattered. Requires keys and inputs. */
+/* Sets fold->scattered.  Requires keys and inputs. */
 extern void estimate_scatter(PlannerInfo *root, Fold *fold);
 
 /* Adds the cost of scattered page accesses to PostgreSQL's own paths that walk an index in key order. */

@@ -6,7 +6,7 @@
 
 #include "plan/fold/current_group.h"
 
-/* Names the group that is too large, by its keys. Other errors may not be about the group. */
+/* Names the group that is too large, by its keys.  Other errors may not be about the group. */
 static void
 add_group_context(void *argument)
 {

@@ -75,7 +75,7 @@ is_same_key(Datum a, Datum b, int16 length)
 	return datum_image_eq(a, b, false, length);
 }
 
-/* Are the keys of the current row identical to those of the current group? Keys that differ may still be equal. */
+/* Are the keys of the current row identical to those of the current group?  Keys that differ may still be equal. */
 static inline bool
 has_same_keys(const GroupFoldState *fold)
 {
@@ -120,7 +120,7 @@ read_row(GroupFoldState *fold, double rewards[MAX_REWARDS], StepRow *step)
 
 /*
  * Add the rows that follow the current row on its page, as long as they are the next steps of the same rollout
- * (run.c). Returns how many.
+ * (run.c).  Returns how many.
  */
 extern uint32 add_following_rows(GroupFoldState *fold);
 

@@ -23,8 +23,8 @@ extern TupleHashEntry next_entry(GroupFoldState *fold);
 extern void note_memory(GroupFoldState *fold);
 
 /*
- * A group of the table. Equal keys mostly have the same image, so groups are first looked up by image, in a
- * direct-mapped cache. Only misses are looked up with the operators of the keys.
+ * A group of the table.  Equal keys mostly have the same image, so groups are first looked up by image, in a
+ * direct-mapped cache.  Only misses are looked up with the operators of the keys.
  */
 typedef struct TableGroup
 {
@@ -60,10 +60,10 @@ is_image_of(const TableGroup *group, const Record *record)
 	return memcmp(group->image, record->image, record->image_size) == 0;
 }
 
-/* Look up the keys in fold->keys by their operators. A missing group is created if may_be_new, or else NULL. */
+/* Look up the keys in fold->keys by their operators.  A missing group is created if may_be_new, or else NULL. */
 extern TableGroup *look_group_up(GroupFoldState *fold, const Record *record, bool may_be_new);
 
-/* The builder of a group. If the group is a value so far, the value is unpacked into a new builder. */
+/* The builder of a group.  If the group is a value so far, the value is unpacked into a new builder. */
 extern GroupBuilder *builder_of(GroupFoldState *fold, TableGroup *group);
 
 /* Make a group the current one; the same, returning its result row. */

@@ -23,7 +23,7 @@
 #define PART_MEMORY		((Size) 32 * 1024)
 
 /*
- * Groups whose hashes select the same claim are merged by the same process. A claim holds the number of steps
+ * Groups whose hashes select the same claim are merged by the same process.  A claim holds the number of steps
  * that a process has of one group, and in the low bits the process number plus 1.
  */
 #define CLAIMS_A_GROUP	8

@@ -40,7 +40,7 @@ extern ExchangeAccess *create_exchange(FoldExchange *exchange, int n_processes, 
 extern void renew_exchange(ExchangeAccess *access);
 extern ExchangeAccess *find_exchange(FoldExchange *exchange);
 
-/* Join the exchange. False: all rows are folded already, and only merging is left. */
+/* Join the exchange.  False: all rows are folded already, and only merging is left. */
 extern bool join_exchange(ExchangeAccess *access);
 
 /* Between join_exchange and await_marks, each process marks and claims its groups and reports its usage. */
@@ -48,7 +48,7 @@ extern GroupMarks *exchange_marks(const ExchangeAccess *access);
 extern void claim_group(ExchangeAccess *access, uint32 hash, uint64 n_steps);
 
 /*
- * Between join_exchange and await_values, each process sends blocks of records. Parts up to n_exchange_parts
+ * Between join_exchange and await_values, each process sends blocks of records.  Parts up to n_exchange_parts
  * are parts of the hashes (parts.h) whose groups other processes may have too; each further part is for one
  * process.
  */

@@ -3,8 +3,8 @@
  *		Temporary files through which the processes of a parallel fold exchange blocks of records.
  *
  * Each process writes the blocks of all parts to one file: creating a file takes longer than writing a few
- * blocks, and the file system creates files one at a time. The list of a part's blocks is written after the
- * blocks, and its position is in shared memory. A part is read from the files of all processes.
+ * blocks, and the file system creates files one at a time.  The list of a part's blocks is written after the
+ * blocks, and its position is in shared memory.  A part is read from the files of all processes.
  */
 #ifndef STEPADV_GROUP_FOLD_FILES_H
 #define STEPADV_GROUP_FOLD_FILES_H

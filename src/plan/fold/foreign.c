@@ -2,10 +2,10 @@
  * foreign.c
  *		Folds partitions that are foreign tables on their servers.
  *
- * For a single foreign table, postgres_fdw offers to aggregate remotely, and the planner decides by cost. For
+ * For a single foreign table, postgres_fdw offers to aggregate remotely, and the planner decides by cost.  For
  * a table partitioned by the group into foreign tables, the planner considers this only with
- * enable_partitionwise_aggregate, which is off by default: all rows are then fetched and folded locally. So
- * offer it here, as create_partitionwise_grouping_paths does, for rollout_agg alone and also by cost. Local
+ * enable_partitionwise_aggregate, which is off by default: all rows are then fetched and folded locally.  So
+ * offer it here, as create_partitionwise_grouping_paths does, for rollout_agg alone and also by cost.  Local
  * partitions, and those whose server does not aggregate, are folded locally, each by itself.
  */
 #include "postgres.h"

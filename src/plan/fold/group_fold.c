@@ -3,11 +3,11 @@
  *		A plan node that folds steps into groups: rollout_agg(…) … GROUP BY ….
  *
  * PostgreSQL's Agg looks up the group of each row in a hash table and interprets an expression to call the
- * transition function. For rollout_agg, whose own work per row is small, this is most of the cost. This node
+ * transition function.  For rollout_agg, whose own work per row is small, this is most of the cost.  This node
  * passes the row to the GroupBuilder directly, and looks up a group only if the keys differ from those of the
  * row before: the steps of a rollout are mostly stored together.
  *
- * Sorted input is folded group by group. Other input goes into a hash table: table.c. The planner half is in
+ * Sorted input is folded group by group.  Other input goes into a hash table: table.c.  The planner half is in
  * offer_fold.c.
  */
 #include "postgres.h"
@@ -169,7 +169,7 @@ fold_sorted(GroupFoldState *fold)
  * ----------
  */
 
-/* Continue with the parts, if there are any. A table alone can be returned again by a rescan. */
+/* Continue with the parts, if there are any.  A table alone can be returned again by a rescan. */
 static void
 begin_giving_rest(GroupFoldState *fold)
 {

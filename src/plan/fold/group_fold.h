@@ -7,7 +7,7 @@
 extern void install_group_fold(void);
 
 /*
- * Lists in custom_private, from the planner half (offer_fold.c) to the executor half (group_fold.c). The
+ * Lists in custom_private, from the planner half (offer_fold.c) to the executor half (group_fold.c).  The
  * inputs are columns of the plan below: the keys of the group, the arguments of rollout_agg, and the condition
  * of its FILTER, if any.
  */

@@ -2,11 +2,11 @@
  * input.c
  *		Reads the rows of a GroupFold from the plan below, with as little work as possible.
  *
- * Most are rows of a table as stored, from a scan, or from several scans below an Append. A scan's filter and
+ * Most are rows of a table as stored, from a scan, or from several scans below an Append.  A scan's filter and
  * projection are applied here if they only skip rows in which a column is NULL, select columns and constants,
- * and convert columns of other types as adapters do (ReadAs). This avoids executor calls for each row, and
- * deforming columns that are not read. Columns have the same offsets as in the row before if the same ones are
- * NULL and values without a fixed length have the same lengths, as most ids do. If the arguments make a plain
+ * and convert columns of other types as adapters do (ReadAs).  This avoids executor calls for each row, and
+ * deforming columns that are not read.  Columns have the same offsets as in the row before if the same ones are
+ * NULL and values without a fixed length have the same lengths, as most ids do.  If the arguments make a plain
  * step, they are read directly into it.
  */
 #include "postgres.h"
@@ -34,8 +34,8 @@
  */
 
 /*
- * The offset of the value that follows an offset, and its length. A one-byte length header is recorded, so
- * that later rows can be compared. With other variable lengths, the layout is valid for this row only.
+ * The offset of the value that follows an offset, and its length.  A one-byte length header is recorded, so
+ * that later rows can be compared.  With other variable lengths, the layout is valid for this row only.
  */
 static uint32
 place_value(StoredLayout *layout, Form_pg_attribute attribute, const char *data, uint32 offset, uint32 *length)
@@ -76,7 +76,7 @@ place_step(const FoldInput *input, const FoldSource *source, const uint32 *offse
 		(of_args[ROW_STATE] == NOWHERE ? NULL_STATE : 0) | (of_args[ROW_ACTION] == NOWHERE ? NULL_ACTION : 0);
 }
 
-/* Add the bytes that steps of one rollout share: of shared columns, and length bytes. Merges adjacent spans. */
+/* Add the bytes that steps of one rollout share: of shared columns, and length bytes.  Merges adjacent spans. */
 static void
 place_span(const FoldSource *source, int column, uint32 offset, uint32 length, StoredLayout *layout)
 {
@@ -210,7 +210,7 @@ hash_of_label(Oid label)
 }
 
 /*
- * The format of a stored numeric, unchanged since 9.1 (numeric.c). The short form has a header with sign and
+ * The format of a stored numeric, unchanged since 9.1 (numeric.c).  The short form has a header with sign and
  * weight, then base-10,000 digits, without zeros at either end.
  */
 #define IS_SHORT_NUMERIC(header)	(((header) & 0xC000) == 0x8000)
@@ -321,7 +321,7 @@ read_value(Datum value, ReadAs read_as)
 	}
 }
 
-/* Map an input to the column or constant that a scan's target list has for it. False: it is an expression. */
+/* Map an input to the column or constant that a scan's target list has for it.  False: it is an expression. */
 static bool
 find_column(const Plan *plan, InputColumn *column)
 {
@@ -341,7 +341,7 @@ find_column(const Plan *plan, InputColumn *column)
 	return true;
 }
 
-/* Does a filter only test columns for IS NOT NULL? Records those columns, except ones declared NOT NULL. */
+/* Does a filter only test columns for IS NOT NULL?  Records those columns, except ones declared NOT NULL. */
 static bool
 only_requires(FoldSource *source, TupleDesc table, const List *conditions)
 {
@@ -365,7 +365,7 @@ only_requires(FoldSource *source, TupleDesc table, const List *conditions)
 	return true;
 }
 
-/* Can the rows of this scan be read without its executor node? Maps the inputs through its projection. */
+/* Can the rows of this scan be read without its executor node?  Maps the inputs through its projection. */
 static bool
 reads_scan(FoldInput *input, FoldSource *source)
 {
@@ -583,7 +583,7 @@ reads_whole_pages(const TableScanDesc scan)
 
 /*
  * Like table_scan_getnextslot if the next row is on the same page; only what differs from the row before is
- * set. False if it is not.
+ * set.  False if it is not.
  */
 static inline bool
 next_row_of_page(HeapScanDesc scan, TupleTableSlot *slot)
@@ -611,9 +611,9 @@ next_row_of_page(HeapScanDesc scan, TupleTableSlot *slot)
 }
 
 /*
- * Processes that share a scan take chunks of blocks. A group that spans two chunks is mostly divided between
- * processes and must be exchanged, so take larger chunks. Near the end of the table the scan itself shrinks
- * the chunks. Small tables keep theirs.
+ * Processes that share a scan take chunks of blocks.  A group that spans two chunks is mostly divided between
+ * processes and must be exchanged, so take larger chunks.  Near the end of the table the scan itself shrinks
+ * the chunks.  Small tables keep theirs.
  */
 #define LONGER_CHUNKS	8
 #define CHUNKS_AT_LEAST	128

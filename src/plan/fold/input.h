@@ -134,7 +134,7 @@ begin_input(FoldInput *input)
 /* An input, from the value of its column. */
 extern Datum read_value(Datum value, ReadAs read_as);
 
-/* A stored identity. The most frequent cases come first. */
+/* A stored identity.  The most frequent cases come first. */
 static inline int64
 read_stored_word(const char *stored, uint8 read_as)
 {

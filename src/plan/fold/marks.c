@@ -21,7 +21,7 @@ struct GroupMarks
 	pg_atomic_uint32 words[FLEXIBLE_ARRAY_MEMBER];	/* n_bits for "there is a group", and n_bits for "marked twice" */
 };
 
-/* With too few bits, whole groups are exchanged. Both sets take at most a quarter of a hash table's memory. */
+/* With too few bits, whole groups are exchanged.  Both sets take at most a quarter of a hash table's memory. */
 static uint32
 bits_for(int expected_groups)
 {

@@ -3,7 +3,7 @@
  *		Marks groups that were met in more than one table: of several processes, or of one process that
  *		spilled.
  *
- * Two bits per hash: whether a group has it, and whether it was marked twice. If two groups share their bits,
+ * Two bits per hash: whether a group has it, and whether it was marked twice.  If two groups share their bits,
  * they are treated as one divided group, which costs time but does no harm.
  */
 #ifndef STEPADV_GROUP_FOLD_MARKS_H

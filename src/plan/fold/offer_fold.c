@@ -50,7 +50,7 @@ static bool enable_group_fold = true;
 static create_upper_paths_hook_type previous_hook = NULL;
 
 /*
- * Planner support function of rollout_agg's transition functions. It answers no request, but the planner's
+ * Planner support function of rollout_agg's transition functions.  It answers no request, but the planner's
  * request for their cost, before it makes paths, loads this library.
  */
 Datum
@@ -116,7 +116,7 @@ is_rollout_agg(Oid aggregate, bool *forgiving)
 }
 
 /*
- * Does an expression contain anything besides the keys and one aggregate? The first aggregate found becomes
+ * Does an expression contain anything besides the keys and one aggregate?  The first aggregate found becomes
  * fold->aggref.
  */
 static bool
@@ -148,7 +148,7 @@ cannot_fail(const Node *node)
 
 /*
  * The plan below computes arguments of all rows, while an Agg computes them only for rows that pass the
- * FILTER. So an argument that can fail or has side effects would behave differently.
+ * FILTER.  So an argument that can fail or has side effects would behave differently.
  */
 static bool
 filter_guards_arguments(const Aggref *aggref)
@@ -240,7 +240,7 @@ hashed_as_text(Expr *text, ReadAs *read_as)
 	return IsA(call, FuncExpr) && call->funcid == F_TRIM_SCALE ? uncast(linitial(call->args)) : NULL;
 }
 
-/* Can input.h derive an input from a column? For a NULL, the column is NULL. False: it must be computed. */
+/* Can input.h derive an input from a column?  For a NULL, the column is NULL.  False: it must be computed. */
 static bool
 can_read(Expr *input, Expr **column, ReadAs *read_as)
 {
@@ -358,8 +358,8 @@ find_inputs(const List *given, const Fold *fold, Places *places)
 
 /*
  * If a table is scanned and all inputs are its columns, or derived from them in a known way, read them from
- * rows as stored, without a projection. The target is then the whole stored row, or the columns of the inputs
- * if columns were dropped or added later. NULL: not possible.
+ * rows as stored, without a projection.  The target is then the whole stored row, or the columns of the inputs
+ * if columns were dropped or added later.  NULL: not possible.
  */
 static PathTarget *
 stored_row(PlannerInfo *root, Path *path, const Fold *fold, Places *places)
@@ -384,7 +384,7 @@ stored_row(PlannerInfo *root, Path *path, const Fold *fold, Places *places)
 
 /*
  * A path that returns the inputs with as little work as possible: rows as stored, or rows as they come, or
- * exactly the inputs. A sort needs the last.
+ * exactly the inputs.  A sort needs the last.
  */
 static Path *
 path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, Places *places)
@@ -486,7 +486,7 @@ offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fol
 
 /*
  * Like add_partial_path for a path without order, but does not free the paths that it replaces: a Gather may
- * already refer to them. Returns true if the path is now the cheapest.
+ * already refer to them.  Returns true if the path is now the cheapest.
  */
 static bool
 add_shared_path(RelOptInfo *rel, Path *path)
@@ -508,7 +508,7 @@ add_shared_path(RelOptInfo *rel, Path *path)
 }
 
 /*
- * Every process returns whole groups, so the plan above can run in all of them too. The groups of a top-level
+ * Every process returns whole groups, so the plan above can run in all of them too.  The groups of a top-level
  * query are gathered here; those of a subquery as late as possible, by the query above it.
  */
 static void

@@ -16,7 +16,7 @@
 #define MAX_PARTS		512
 #define DIVISIONS		64		/* at most, per part */
 
-/* Sizes that an allocator returns without waste. The exchange reads and writes in smaller blocks. */
+/* Sizes that an allocator returns without waste.  The exchange reads and writes in smaller blocks. */
 #define MIN_BLOCK_SIZE	((Size) 512)
 #define MAX_BLOCK_SIZE	((Size) 64 * 1024)
 #define EXCHANGE_BLOCK	((Size) 8 * 1024)
@@ -235,7 +235,7 @@ write_part(RecordParts *parts)
  * ----------
  */
 
-/* Close the open block of a part: send it, write it, or keep it. Returns a block to reuse, or NULL. */
+/* Close the open block of a part: send it, write it, or keep it.  Returns a block to reuse, or NULL. */
 static RecordBlock *
 close_block(RecordParts *parts, int p)
 {

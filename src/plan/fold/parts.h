@@ -122,7 +122,7 @@ end_record(RecordParts *parts, int part, char *end)
 /* Finish writing: all open blocks are filed, sent or written. */
 extern void end_records(RecordParts *parts);
 
-/* Pop a part that has records. False: none is left, and *part is an empty one, to be filled from the exchange. */
+/* Pop a part that has records.  False: none is left, and *part is an empty one, to be filled from the exchange. */
 extern bool take_last_part(RecordParts *parts, RecordPart *part);
 
 /* The next block of a part, NULL after the last; release a block. */

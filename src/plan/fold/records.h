@@ -3,7 +3,7 @@
  *		Rows and values as records in a part: see parts.h.
  *
  * A record is a kind byte, the keys of its group as written here (their image), and a row as group/row_codec.h
- * writes it, or a value, or neither: a row that a FILTER rejects still makes a group. Records are not aligned
+ * writes it, or a value, or neither: a row that a FILTER rejects still makes a group.  Records are not aligned
  * and use native byte order.
  */
 #ifndef STEPADV_GROUP_FOLD_RECORDS_H
@@ -30,13 +30,13 @@ extern void prepare_records(GroupFoldState *fold);
 
 /*
  * The maximum size of the image of the keys in a slot, with the kind byte; write the image after the kind, and
- * set the kind's flag for NULLs. Keys that are neither inline nor in a TOAST table are detoasted first.
+ * set the kind's flag for NULLs.  Keys that are neither inline nor in a TOAST table are detoasted first.
  */
 extern Size image_limit(const GroupFoldState *fold, TupleTableSlot *keys);
 extern char *write_image(const GroupFoldState *fold, const TupleTableSlot *keys, char *kind);
 
 /*
- * The same for fold->keys if fold->keys_are_images and no key is NULL. It may write beyond the image, where a
+ * The same for fold->keys if fold->keys_are_images and no key is NULL.  It may write beyond the image, where a
  * row follows.
  */
 static inline char *

@@ -2,10 +2,10 @@
  * run.c
  *		Reads successive rows of a rollout on one page.
  *
- * The steps of a rollout are mostly stored together. If a row is on the same page as the row before, has the
+ * The steps of a rollout are mostly stored together.  If a row is on the same page as the row before, has the
  * same keys and is the next step, it is read where it is stored and encoded after its predecessor, without
- * looking up anything. Keys and rollout are mostly adjacent columns, so one comparison of bytes shows that
- * they are the same. Other rows take the general path.
+ * looking up anything.  Keys and rollout are mostly adjacent columns, so one comparison of bytes shows that
+ * they are the same.  Other rows take the general path.
  */
 #include "postgres.h"
 
@@ -50,7 +50,7 @@ is_of_rollout(const FoldSource *source, const StoredLayout *layout, const HeapTu
 }
 
 /*
- * Besides the step, only keys are read of a row. Are they equal to those of the row before, which may have
+ * Besides the step, only keys are read of a row.  Are they equal to those of the row before, which may have
  * another layout of the same columns?
  */
 static inline bool

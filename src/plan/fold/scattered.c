@@ -3,7 +3,7 @@
  *		Folds scattered rows, and groups for which there was no room, in parts.
  *
  * Rows and values are written to parts (parts.c), which are folded one after the other, each in a hash table
- * of its own. Records of groups for which a table has no room are divided into further parts, which are folded
+ * of its own.  Records of groups for which a table has no room are divided into further parts, which are folded
  * after the table's groups have been returned.
  */
 #include "postgres.h"
@@ -35,7 +35,7 @@ begin_parts(GroupFoldState *fold, ExchangeAccess *exchange)
 	fold->usage.n_parts = exchange ? 0 : fold->parts->n_taking;
 }
 
-/* If equal keys have equal images, hash the images. The high bits select the part, so they must be well mixed. */
+/* If equal keys have equal images, hash the images.  The high bits select the part, so they must be well mixed. */
 static inline uint32
 hash_of_images(const GroupFoldState *fold, const TupleTableSlot *keys)
 {
@@ -56,7 +56,7 @@ hash_of_keys(const GroupFoldState *fold)
 	return fold->keys_are_images ? hash_of_images(fold, fold->keys) : TupleHashTableHash(fold->table, fold->keys);
 }
 
-/* The most common case: a plain step. False: it is not one, and nothing was written. */
+/* The most common case: a plain step.  False: it is not one, and nothing was written. */
 static inline bool
 scatter_stored_step(GroupFoldState *fold)
 {
@@ -148,14 +148,14 @@ scatter_group(GroupFoldState *fold, uint32 hash)
  * ----------
  */
 
-/* Is there no room for another group? An empty table always has room for one. */
+/* Is there no room for another group?  An empty table always has room for one. */
 static inline bool
 table_is_full(const GroupFoldState *fold)
 {
 	return fold->table->hashtab->members > 0 && MemoryContextMemAllocated(fold->table_memory, false) > fold->limit;
 }
 
-/* Find the group of a record, and show its keys. NULL: there is no room for it. */
+/* Find the group of a record, and show its keys.  NULL: there is no room for it. */
 static pg_noinline TableGroup *
 find_part_group(GroupFoldState *fold, const Record *record)
 {

@@ -4,7 +4,7 @@
  *
  * When the table reaches the limit of work_mem and hash_mem_multiplier, its groups are spilled as values
  * (spill.h), and an empty table takes the rows that follow: if groups are stored together, hardly any is met
- * again. Those that are go into parts, to be merged at the end. If groups alternate and the table is larger
+ * again.  Those that are go into parts, to be merged at the end.  If groups alternate and the table is larger
  * than a processor's cache, the rows themselves are scattered: written to parts.
  */
 #include "postgres.h"
@@ -37,7 +37,7 @@ next_of_table(GroupFoldState *fold)
 
 	if (entry == NULL)
 		return NULL;
-	/* Prefetch the next builder while this group is finished: builders are far apart in memory. Values have none. */
+	/* Prefetch the next builder while this group is finished: builders are far apart in memory.  Values have none. */
 	if (fold->ahead != NULL && group_of_entry(fold, fold->ahead)->builder != NULL)
 		group_builder_fetch_ahead(group_of_entry(fold, fold->ahead)->builder);
 	return give_table_group(fold, group_of_entry(fold, entry));
@@ -128,7 +128,7 @@ begin_scattering(GroupFoldState *fold)
 }
 
 /*
- * Are rows scattered, going by the rows since the last check? Not near the expected end: that would spill the
+ * Are rows scattered, going by the rows since the last check?  Not near the expected end: that would spill the
  * whole table for a few rows, such as those of the rollouts themselves, which come from another table.
  */
 static bool
@@ -142,7 +142,7 @@ rows_are_scattered(GroupFoldState *fold)
 		(fold->n_rows < expected * NEARLY_ALL || fold->n_rows > expected / NEARLY_ALL);
 }
 
-/* Make the group of the current row the current group. False: the row goes into its part instead. */
+/* Make the group of the current row the current group.  False: the row goes into its part instead. */
 static pg_noinline bool
 find_group(GroupFoldState *fold)
 {
@@ -227,7 +227,7 @@ scatter_entry(GroupFoldState *fold, TupleHashEntry entry)
 
 /*
  * A process that started earlier, or had more processor time, has folded more rows than others, and would also
- * take longer to finish its groups. It moves what exceeds a fair share to parts, for idle processes to take.
+ * take longer to finish its groups.  It moves what exceeds a fair share to parts, for idle processes to take.
  */
 static void
 scatter_surplus(GroupFoldState *fold, uint64 n_divided)
@@ -250,7 +250,7 @@ scatter_surplus(GroupFoldState *fold, uint64 n_divided)
 }
 
 /*
- * Groups that other tables have too go into their parts, unless this process owns them. The groups that remain
+ * Groups that other tables have too go into their parts, unless this process owns them.  The groups that remain
  * in the table and in the spill file are complete.
  */
 static void

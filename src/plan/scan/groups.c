@@ -11,8 +11,8 @@
 #include "plan/scan/step_scan_state.h"
 
 /*
- * Evaluate the arguments of a call. A toasted or still growing group is detoasted once for all functions. A
- * group that is also the argument of the call before is not computed again. Result columns may point into the
+ * Evaluate the arguments of a call.  A toasted or still growing group is detoasted once for all functions.  A
+ * group that is also the argument of the call before is not computed again.  Result columns may point into the
  * group; if the results are kept, they point into the kept copy.
  */
 static bool
@@ -92,7 +92,7 @@ evaluate_functions(StepScanState *scan)
 }
 
 /*
- * The next outer row for which the functions return rows; NULL after the last. Arguments are computed from the
+ * The next outer row for which the functions return rows; NULL after the last.  Arguments are computed from the
  * scan's slot.
  */
 static TupleTableSlot *

@@ -109,7 +109,7 @@ count_outer_rows(const Path *outer)
 	return clamp_row_est(((const SubqueryScanPath *) outer)->subpath->rows * rel->rows / rel->tuples);
 }
 
-/* Costs as in cost_step_scan, once per outer row. A row of the join costs no more than a row of a function. */
+/* Costs as in cost_step_scan, once per outer row.  A row of the join costs no more than a row of a function. */
 static void
 cost_step_join(const StepJoin *join, const Path *outer, Path *path)
 {
@@ -126,7 +126,7 @@ cost_step_join(const StepJoin *join, const Path *outer, Path *path)
 }
 
 /*
- * Below a plan node other than a join, a plan returns only the columns that are needed. For a subquery that
+ * Below a plan node other than a join, a plan returns only the columns that are needed.  For a subquery that
  * would add a node that only drops columns, so request all its columns.
  */
 static Path *

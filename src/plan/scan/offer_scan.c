@@ -36,7 +36,7 @@ PG_FUNCTION_INFO_V1(stepadv_row_support);
 static bool enable_step_scan = true;
 static set_rel_pathlist_hook_type previous_hook = NULL;
 
-/* Planner support function of the functions that use return_rows. It answers no request: it marks the functions. */
+/* Planner support function of the functions that use return_rows.  It answers no request: it marks the functions. */
 Datum
 stepadv_row_support(PG_FUNCTION_ARGS)
 {
@@ -75,7 +75,7 @@ returns_columns(const RangeTblFunction *function)
 }
 
 /*
- * A reference to a whole row needs a row type, which only FunctionScan has. Such a reference can be above the
+ * A reference to a whole row needs a row type, which only FunctionScan has.  Such a reference can be above the
  * scan, in its own conditions, or in those of a join.
  */
 static bool
@@ -194,7 +194,7 @@ origin_in_outer_row(const Plan *outer, Node *expr)
 
 /*
  * The calls are in custom_exprs, where the planner replaces references by parameters or by columns of the
- * outer row. There is no relation for the executor to open, so custom_scan_tlist describes the rows. It has
+ * outer row.  There is no relation for the executor to open, so custom_scan_tlist describes the rows.  It has
  * only the columns that are used, in the order of the target list, so that usually no projection is needed.
  */
 CustomScan *

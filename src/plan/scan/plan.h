@@ -9,9 +9,9 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Members of the plan's custom_private. STEP_COLUMN_COUNTS: the number of result columns of each function.
+ * Members of the plan's custom_private.  STEP_COLUMN_COUNTS: the number of result columns of each function.
  * STEP_ORIGINS: two numbers for each column of custom_scan_tlist, the function and its column, or OF_OUTER_ROW
- * and the column of the outer row. All numbers start at 0.
+ * and the column of the outer row.  All numbers start at 0.
  */
 enum
 {
@@ -24,7 +24,7 @@ extern const CustomScanMethods step_scan_methods;
 
 /* offer_scan.c */
 
-/* Can a StepScan produce the rows of this relation? All its functions must support it. */
+/* Can a StepScan produce the rows of this relation?  All its functions must support it. */
 extern bool can_scan_steps(PlannerInfo *root, RelOptInfo *rel);
 extern List *calls_of(const RangeTblEntry *rte);
 

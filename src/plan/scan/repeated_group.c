@@ -45,8 +45,8 @@ depends_on_group_alone(const List *calls)
 }
 
 /*
- * Is this the group of the last evaluation? Equal bytes mean equal groups, also for TOAST pointers. A group
- * that is still growing has no bytes to compare. Keeping a group costs a copy, so none is kept before two
+ * Is this the group of the last evaluation?  Equal bytes mean equal groups, also for TOAST pointers.  A group
+ * that is still growing has no bytes to compare.  Keeping a group costs a copy, so none is kept before two
  * groups in succession had the same fingerprint.
  */
 bool

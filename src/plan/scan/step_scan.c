@@ -42,7 +42,7 @@ static TupleTableSlot *execute_number_scan(PlanState *node);
  * ----------
  */
 
-/* Do two calls have the same group? It may be an expression: by_turn(g.rollouts). */
+/* Do two calls have the same group?  It may be an expression: by_turn(g.rollouts). */
 static bool
 calls_same_group(const FuncExpr *call, const FuncExpr *before)
 {
@@ -143,7 +143,7 @@ begin_columns(StepScanState *scan, const CustomScan *plan)
 }
 
 /*
- * Enough for a group of some thousand steps with its history. The memory is kept from group to group: freeing
+ * Enough for a group of some thousand steps with its history.  The memory is kept from group to group: freeing
  * and allocating it again would spend half the time on page faults.
  */
 #define USUAL_SIZE ((Size) 4 * 1024 * 1024)
@@ -201,7 +201,7 @@ begin_output(StepScanState *scan)
 }
 
 /*
- * Overwrites the values of the row before. The slot has nothing to free: values are passed by value, or are
+ * Overwrites the values of the row before.  The slot has nothing to free: values are passed by value, or are
  * columns of the outer row, which stay in place until the functions are called again.
  */
 static TupleTableSlot *
@@ -254,7 +254,7 @@ execute_number_scan(PlanState *node)
 
 /*
  * Does not use ExecScan: when EvalPlanQual rechecks a row that another session changed, older minor releases
- * take a scan without a table for a join whose row is already known, also below a subquery. (If a row of the
+ * take a scan without a table for a join whose row is already known, also below a subquery.  (If a row of the
  * scan itself is rechecked, the whole row is needed: see needs_whole_row.)
  */
 static TupleTableSlot *

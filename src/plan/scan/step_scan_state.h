@@ -76,7 +76,7 @@ show_outer_columns(const TupleTableSlot *outer, const OuterColumns *columns, Tup
 }
 
 /*
- * groups.c: evaluate the next group that has rows; false after the last. In a file of its own so that the
+ * groups.c: evaluate the next group that has rows; false after the last.  In a file of its own so that the
  * compiler saves no registers for it in the code that runs for every row.
  */
 extern bool evaluate_next_group(StepScanState *scan);
