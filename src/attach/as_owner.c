@@ -1,19 +1,18 @@
 /*
  * as_owner.c
- *		Public functions that do their work as the owner of a relation.
+ *		Public functions that run as the owner of a relation.
  *
- * stepadv_as_owner is the body of public functions whose work may run code of the
- * owner of their first argument, a relation: views, triggers, casts, defaults.  It
- * calls the function with the same name and argument types in the internal schema.
- * A superuser, or anybody else who has the owner's privileges without being him,
- * becomes the owner for that long, as REFRESH MATERIALIZED VIEW and CREATE INDEX
- * do: the owner's code runs with the owner's rights.
+ * stepadv_as_owner is the body of public functions that may run code of the owner of their first argument, a
+ * relation: views, triggers, casts, defaults.  It calls the function with the same name and argument types in
+ * the internal schema.  A superuser, or anybody else with the owner's privileges, becomes the owner for the
+ * call, as in REFRESH MATERIALIZED VIEW and CREATE INDEX, so that the owner's code runs with the owner's
+ * privileges.
  *
- * Where there is none with these types, but one with (regclass, jsonb), that gets the
- * further arguments as one object, by their names: {"min_t": 2, "sign": "any", ...}.
+ * If there is no such function, but one with (regclass, jsonb), it gets the further arguments as one object,
+ * by name: {"min_t": 2, "sign": "any", ...}.
  *
- * Errors of the internal function are reported without the stack of PL/pgSQL that
- * raises the error, which does not help users.  stepadv_as_caller is for that alone.
+ * Errors of the internal function are reported without the PL/pgSQL context, which does not help users.
+ * stepadv_as_caller does only this.
  */
 #include "postgres.h"
 
@@ -41,12 +40,12 @@
 PG_FUNCTION_INFO_V1(stepadv_as_caller);
 PG_FUNCTION_INFO_V1(stepadv_as_owner);
 
-/* Kept between the calls of one query. */
+/* Kept between the calls of a query. */
 typedef struct Inner
 {
 	FmgrInfo	function;
 	bool		takes_relation; /* as its first argument */
-	TupleDesc	options;		/* the others, where they are given as one object; else NULL */
+	TupleDesc	options;		/* the others, if they are passed as one object; else NULL */
 } Inner;
 
 static HeapTuple
@@ -60,9 +59,8 @@ procedure(Oid function)
 }
 
 /*
- * Whether a function is the other half of a public one: of the same extension,
- * with the same result.  The owner of a trusted extension can be no superuser and
- * add functions of his own to it: those do not count.
+ * Is a function the counterpart of a public one: of the same extension, with the same result?  The owner of a
+ * trusted extension need not be a superuser, and can add functions to it: those do not count.
  */
 static bool
 is_counterpart(Oid inner, Oid outer, Form_pg_proc outer_proc)
@@ -101,9 +99,8 @@ describe_options(HeapTuple tuple)
 }
 
 /*
- * The function to call for a public one, by its exact name and types: what
- * another user may have put into the schema is never called.  For one that is in the
- * internal schema itself it is the function of that name with _as_owner.
+ * Find the counterpart of a public function by its exact name and types, so that functions of other users in
+ * the schema are never called.  For a function of the internal schema itself, the name ends with _as_owner.
  */
 static Oid
 find_inner(Oid outer, Inner *found)
@@ -159,7 +156,7 @@ look_up(FmgrInfo *outer)
 	return inner;
 }
 
-/* As whom to work: the owner of the relation if the caller may be him, else the caller. */
+/* The role to run as: the owner of the relation if the caller has their privileges, else the caller. */
 static Oid
 role_for(FunctionCallInfo fcinfo, const Inner *inner)
 {
@@ -199,7 +196,7 @@ options_of(FunctionCallInfo fcinfo, TupleDesc options)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(TextDatumGetCString(json)));
 }
 
-/* Whether the caller takes a set, as all that call functions in FROM or in a target list do. */
+/* Require a caller that accepts a set, as those in FROM and target lists do. */
 static ReturnSetInfo *
 set_of(FunctionCallInfo fcinfo)
 {
@@ -214,9 +211,9 @@ set_of(FunctionCallInfo fcinfo)
 }
 
 /*
- * Call the function with the arguments and for the result of the outer one.  Sets
- * must be complete when it returns: rows that are given one by one would be made
- * when the role is the caller's again.  Functions in SQL do so if asked.
+ * Call the function with the arguments and for the result of the outer one.  Sets must be materialized: rows
+ * returned one by one would be computed when the role is the caller's again.  SQL functions materialize if
+ * asked.
  */
 static Datum
 call(FunctionCallInfo fcinfo, Inner *inner)
@@ -255,8 +252,8 @@ call(FunctionCallInfo fcinfo, Inner *inner)
 }
 
 /*
- * Whether what was raised is one of our own messages: by RAISE, and the innermost line of its
- * context is of a function of ours, or a call inside this one has taken all of it away.
+ * Is the error one of our messages?  It comes from RAISE, and the innermost line of its context is one of our
+ * functions, or a nested call has removed the context.
  */
 static bool
 is_our_message(const ErrorData *error)
@@ -267,7 +264,7 @@ is_our_message(const ErrorData *error)
 		(error->context == NULL || strncmp(error->context, ours, strlen(ours)) == 0);
 }
 
-/* The call; an error of ours has the context of the outermost caller alone. */
+/* Call the function; errors of ours keep only the context of the outermost caller. */
 static Datum
 call_plainly(FunctionCallInfo fcinfo, Inner *inner)
 {
@@ -305,7 +302,7 @@ call_plainly(FunctionCallInfo fcinfo, Inner *inner)
 	return result;
 }
 
-/* The same as the caller. */
+/* Runs as the caller. */
 Datum
 stepadv_as_caller(PG_FUNCTION_ARGS)
 {
@@ -327,9 +324,8 @@ stepadv_as_owner(PG_FUNCTION_ARGS)
 		return call_plainly(fcinfo, inner);
 
 	/*
-	 * What restricts the caller already continues to do so.  The role, the context
-	 * and the settings are put back here when all went well; after an error the
-	 * end of the transaction or subtransaction that caught it does that.
+	 * Restrictions of the caller continue to apply.  Role, security context and settings are restored here on
+	 * success; after an error, the end of the transaction or subtransaction that caught it restores them.
 	 */
 	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
 	settings = NewGUCNestLevel();

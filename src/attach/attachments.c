@@ -1,20 +1,15 @@
 /*
  * attachments.c
- *		attachments(of_owner, of_source), known(attachment): attachments, as far as they
- *		are to be believed.
+ *		attachments(of_owner, of_source), known(attachment): attachments, as far as they can be trusted.
  *
- * An attachment is the row of a table OF stepadv.attachment in a user's schema.
- * Anybody can make such a table and write anything into it, so that a row is
- * evidence only of what its owner could have done by hand: relations that belong
- * to others are taken out of it, and the caller compares the owner with that of
- * the source.  Nothing that is written there may be an error or a delay for
- * others.  Therefore the tables are not read by a query (a stranger's rule, row
- * security policy or inheritance child would take part in it), sizes are bounded,
- * and no session waits for a lock on the table of a user who has nothing to do
- * with.
+ * An attachment is the row of a table OF stepadv.attachment in a user's schema.  Anybody can create such a
+ * table and write anything into it, so a row proves only what its owner could have done by hand: relations of
+ * other owners are removed from it, and the caller compares the owner with that of the source.  Nothing in it
+ * may cause an error or a delay for others.  Therefore the tables are not read by queries (another user's
+ * rule, row security policy or inheritance child could take part), sizes are bounded, and no session waits
+ * for a lock on the table of an unrelated user.
  *
- * Reading needs no privilege: it reveals nothing that the definitions of the
- * views, which are public, do not show.
+ * Reading needs no privilege: it reveals nothing that the public definitions of the views do not show.
  */
 #include "postgres.h"
 
@@ -59,15 +54,12 @@
 PG_FUNCTION_INFO_V1(stepadv_attachments);
 PG_FUNCTION_INFO_V1(stepadv_known);
 
-/*
- * An attachment's row is a few kilobytes, in a table of one page and its dead
- * rows.  What is larger than this is not one.
- */
+/* An attachment's row has a few kilobytes, in a table of one page and its dead rows.  Anything larger is ignored. */
 #define LARGEST_ROW (1024 * 1024)
 #define LARGEST_LIST 1000		/* relations in one array */
 #define LARGEST_TABLE 4096		/* blocks */
 
-/* How long, for all tables together, to try for locks that are not waited for. */
+/* How long to try to get locks without waiting for them, for all tables together. */
 #define PATIENCE 20				/* milliseconds */
 
 /* Columns of the result before those of the type: attachment, owner, source, schema. */
@@ -76,10 +68,10 @@ PG_FUNCTION_INFO_V1(stepadv_known);
 typedef struct Reader
 {
 	TupleDesc	type;			/* of stepadv.attachment, dropped attributes included */
-	Oid			of_owner;		/* whose are asked for; InvalidOid: those of roles whose rights the caller has */
-	Oid			of_source;		/* over which relation; InvalidOid: over any */
+	Oid			of_owner;		/* the owner asked for; InvalidOid: roles whose privileges the caller has */
+	Oid			of_source;		/* the source asked for; InvalidOid: any */
 	Oid			source_owner;
-	int			patience;		/* what is left of it */
+	int			patience;		/* tries left */
 	TupleDesc	result;
 	Datum	   *values;			/* of the attachment that was read last */
 	bool	   *nulls;
@@ -103,7 +95,7 @@ look_up(Oid relation, FormData_pg_class *class)
 	return true;
 }
 
-/* Whether an attachment has triggers on tables of a role's, which only an owner makes. */
+/* Does an attachment have triggers on tables of a role?  Only an owner can create them. */
 static bool
 keeps_groups_of(Oid attachment, Oid owner)
 {
@@ -128,11 +120,9 @@ keeps_groups_of(Oid attachment, Oid owner)
 }
 
 /*
- * Whether a table of this owner is asked for.  Attachments of strangers over
- * other users' relations are not considered: over a source count those of the
- * caller, of its owner, of members of that role (being superuser is not enough),
- * and of any user who keeps groups by triggers on its owner's tables, having owned it
- * before.
+ * Is a table of this owner asked for?  Attachments of unrelated users over other users' relations are
+ * ignored. Over a source count those of the caller, of its owner, of members of that role (being superuser is
+ * not enough), and of a former owner who keeps groups by triggers on the owner's tables.
  */
 static bool
 is_asked_for(Oid table, Oid owner, const Reader *reader)
@@ -145,7 +135,7 @@ is_asked_for(Oid table, Oid owner, const Reader *reader)
 		is_member_of_role_nosuper(owner, reader->source_owner) || keeps_groups_of(table, reader->source_owner);
 }
 
-/* Whether a relation is a table of the type that is asked for and this server process can read. */
+/* Is a relation a table of the type that is asked for, and can this process read it? */
 static bool
 is_readable(Oid relation, const Reader *reader, Oid type)
 {
@@ -159,7 +149,7 @@ is_readable(Oid relation, const Reader *reader, Oid type)
 		(class.relpersistence != RELPERSISTENCE_UNLOGGED || !RecoveryInProgress());
 }
 
-/* The tables of a type, by what depends on it. */
+/* The tables of a type, found by their dependency on it. */
 static List *
 typed_tables(const Reader *reader, Oid type)
 {
@@ -200,11 +190,9 @@ lock_soon(Oid table, Reader *reader)
 }
 
 /*
- * Open a table of the list, which can have changed until the lock is there; NULL
- * if it is not to be read.  A caller that needs an owner's, or for those over a source, or
- * is a member of the owner's role (being superuser is not enough), waits for
- * the session that changes it.  Others must not: the owner of a table can lock it for as
- * long as they like.
+ * Open a table, which may have changed before it was locked; NULL if it is not to be read.  If an owner or a
+ * source is asked for, or the caller is a member of the owner's role (being superuser is not enough), wait
+ * for the lock. Otherwise do not wait, since the owner of a table can lock it for as long as they like.
  */
 static Relation
 open_table(Oid table, Reader *reader, Oid type)
@@ -236,8 +224,8 @@ open_table(Oid table, Reader *reader, Oid type)
  */
 
 /*
- * Whether a table's columns are those of the type: server versions and ALTER
- * TYPE … CASCADE keep it so, and what is read depends on it.
+ * Does a table have the columns of the type?  The server and ALTER TYPE … CASCADE ensure this, and reading
+ * relies on it.
  */
 static bool
 same_columns(TupleDesc table, TupleDesc type)
@@ -262,7 +250,7 @@ same_columns(TupleDesc table, TupleDesc type)
 	return t == type->natts;
 }
 
-/* Values of a row in the order of the type's attributes, out of line values fetched; false if it is too large. */
+/* Detoasted values of a row, in the order of the type's attributes; false if the row is too large. */
 static bool
 take_values(HeapTuple tuple, TupleDesc desc, Datum *values, bool *nulls)
 {
@@ -293,9 +281,9 @@ take_values(HeapTuple tuple, TupleDesc desc, Datum *values, bool *nulls)
 }
 
 /*
- * The one row of a table; false if there is none, or another.  It is read as of
- * now, as the catalog is, also where the transaction's queries see the past:
- * the views and kept tables that it names exist already.
+ * Read the only row of a table; false if there is none, or another.  It is read as of now, like the catalog,
+ * even if the transaction's queries see an older state: the views and kept tables that it names exist
+ * already.
  */
 static bool
 read_row(Relation table, Datum *values, bool *nulls)
@@ -317,11 +305,11 @@ read_row(Relation table, Datum *values, bool *nulls)
 }
 
 /* ----------
- * What of it is believed
+ * What can be trusted
  * ----------
  */
 
-/* NULL in an array for what does not belong to the owner; false if it is too long to be anything sensible. */
+/* Replace relations of other owners in an array by NULL; false if it is unreasonably long. */
 static bool
 keep_owned(Datum *array, Oid owner)
 {
@@ -341,8 +329,8 @@ keep_owned(Datum *array, Oid owner)
 }
 
 /*
- * Remove from a row what was dropped or has another owner; false if nothing is left
- * that could be an attachment.  `rows` is set to the adapter view.
+ * Remove dropped relations and those of other owners from a row; false if the rest cannot be an attachment.
+ * `rows` is set to the adapter view.
  */
 static bool
 believe(const Reader *reader, Oid owner, Datum *values, bool *nulls, Oid *rows)
@@ -371,7 +359,7 @@ believe(const Reader *reader, Oid owner, Datum *values, bool *nulls, Oid *rows)
 	return OidIsValid(*rows) && get_rel_relkind(*rows) == RELKIND_VIEW;
 }
 
-/* False if it is none, or not one that is asked for. */
+/* Read the attachment of a table; false if it has none, or none that is asked for. */
 static bool
 read_attachment(Reader *reader, Oid table, Oid type)
 {
@@ -447,7 +435,7 @@ stepadv_attachments(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The attachment of one table; NULL: it has none that is to be believed. */
+/* The attachment of one table; NULL if it has none that can be trusted. */
 Datum
 stepadv_known(PG_FUNCTION_ARGS)
 {

@@ -1,22 +1,21 @@
 /*
  * bad_rows.c
- *		Which of several problems the rows of a rollout have: how many rows each, and
- *		the least step_no of them.
+ *		Finds problems in the rows of a rollout: the number of rows and their least step_no.
  *
- * stepadv_internal.bad_rows(rules, step_no, conditions…) has a problem for each letter of
- * the rules.  Two are of the numbers of the steps, in their order:
+ * stepadv_internal.bad_rows(rules, step_no, conditions…) checks one problem for each letter of the rules.  Two
+ * concern the step numbers, in ascending order:
  *
  *	r	a number that occurs twice
- *	g	a number that does not follow the one before
+ *	g	a gap before a number
  *
- * The others have a condition each, in the same order, and concern the rows where it is true:
+ * The others have one condition each, in the same order, and count the rows where it is true:
  *
- *	a	any such row
- *	s	several: nothing where there is but one
- *	m	missing: nothing where no row has it false
- *	l	lacking: nothing where a row has it false
+ *	a	any row
+ *	s	several rows: no problem if there is only one
+ *	m	missing: no problem if the condition is false in no row
+ *	l	lacking: no problem if the condition is false in any row
  *
- * A row without a number has no place in the order, and is no least.
+ * Rows without a number have no place in the order, and are ignored for the least number.
  */
 #include "postgres.h"
 
@@ -163,7 +162,7 @@ compare_numbers(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* Rows mostly come in the order of their numbers, and then nothing is sorted. */
+/* Check the step numbers.  Rows mostly arrive in order and need no sort. */
 static void
 look_at_order(BadRows *rows)
 {
@@ -204,7 +203,7 @@ is_there(const Concerned *problem)
 	}
 }
 
-/* An array of (n_rows, step_no) by the rules, NULL for a problem that is not there; NULL if none is. */
+/* An array of (n_rows, step_no) in the order of the rules, NULL where there is no problem; NULL if there is none. */
 Datum
 stepadv_bad_rows_final(PG_FUNCTION_ARGS)
 {

@@ -12,7 +12,7 @@
 #include "attach/column_equality.h"
 #include "compat.h"
 
-/* Whether an item of FROM is on a side that an outer join below this node fills up. */
+/* Is a FROM item on the nullable side of an outer join below this node? */
 static bool
 is_filled_up(Node *node, int entry, bool filled)
 {
@@ -34,8 +34,8 @@ is_filled_up(Node *node, int entry, bool filled)
 }
 
 /*
- * A LATERAL subquery with no FROM and no WHERE gives columns beside it other
- * names: what its column is beside it; NULL if it is something else.
+ * A LATERAL subquery without FROM and WHERE renames columns of the items beside it.  Returns the column that
+ * its column renames; NULL if the entry is something else.
  */
 static Node *
 renamed_column(const Query *query, const Var *var)
@@ -59,7 +59,7 @@ renamed_column(const Query *query, const Var *var)
 	return (Node *) outer;
 }
 
-/* The Var that a column expression comes down to, and how many levels out it is; NULL if it is none. */
+/* The Var that a column expression resolves to, and how many levels out it is; NULL if it is none. */
 static const Var *
 find_var(Node *expression, const Level *level, int *levels)
 {
@@ -85,7 +85,7 @@ find_var(Node *expression, const Level *level, int *levels)
 	}
 }
 
-/* Operators of arrays, rows, enums are those of all arrays, rows, enums: their family proves nothing. */
+/* Arrays, rows and enums share the operators of all such types, so that their operator family proves nothing. */
 static bool
 is_of_many_types(Oid type)
 {
@@ -126,7 +126,7 @@ column_of(Node *expression, const Level *level, Column *column)
 	return true;
 }
 
-/* Whether an operator is the equality of the default operator classes of a type. */
+/* Is an operator the equality of a type's default operator classes? */
 static bool
 is_equality_of(Oid operator, Oid type)
 {
@@ -144,7 +144,7 @@ is_deterministic(Oid collation)
 	return !OidIsValid(collation) || get_collation_isdeterministic(collation);
 }
 
-/* Where texts that differ can be equal, all must agree on which. */
+/* Different texts can be equal in a nondeterministic collation; then all collations must be the same. */
 static bool
 same_collation(Oid operation, Oid left, Oid right)
 {
@@ -153,8 +153,8 @@ same_collation(Oid operation, Oid left, Oid right)
 }
 
 /*
- * The operator must be strict, because NULLs of outer joins must not pass it, and
- * immutable: a date equals a timestamp with time zone in one time zone only.
+ * The operator must be strict, so that null-extended rows do not pass it, and immutable: whether a date
+ * equals a timestamp with time zone depends on the time zone.
  */
 bool
 equated_columns(Node *condition, const Level *level, Column *left, Column *right)

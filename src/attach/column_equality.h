@@ -7,7 +7,7 @@
 
 #include "attach/view_query.h"
 
-/* A column of a range table entry, of a query so many levels out from where it is mentioned. */
+/* A column of a range table entry, in a query so many levels out from where it is mentioned. */
 typedef struct Column
 {
 	int			levels;
@@ -16,20 +16,18 @@ typedef struct Column
 } Column;
 
 /*
- * The column that an expression of a level is: itself, by a join's or GROUP BY's
- * name for it, or under another name of its type that leaves equality what it is.
- * False if it is something else.
+ * The column that an expression refers to: directly, by a join's or GROUP BY's name for it, or by a cast to a
+ * type with the same equality.  False if it is something else.
  */
 extern bool column_of(Node *expression, const Level *level, Column *column);
 
 /*
- * The two columns of a condition `column = column`, if the operator is that by
- * which values of both are grouped: then equated columns can stand for each other
- * in any number of steps.  False for all other conditions.
+ * The two columns of a condition `column = column`, if the operator is the one that groups values of both, so
+ * that equality is transitive.  False for all other conditions.
  */
 extern bool equated_columns(Node *condition, const Level *level, Column *left, Column *right);
 
-/* Whether values of two types, one cast to the other without a function, are equal in both or in none. */
+/* Is the equality of two types the same, if one is cast to the other without a function? */
 extern bool same_equality(Oid type, Oid other);
 
 #endif							/* STEPADV_COLUMN_EQUALITY_H */

@@ -1,23 +1,19 @@
 /*
  * column_lineage.c
- *		Which tables are below views, and where the views' keys are in them.
+ *		Which tables are below views, and which of their columns correspond to the views' keys.
  *
- * For each query, from the innermost out, it is asked of every table below it: is
- * there a column k of the table such that a change of a row matters only to those
- * rows of the query's result whose column o has the value k?  There is, if o
- * itself comes from there, or if the conditions that hold for all rows to which
- * the change can matter equate the two.  Columns of outer queries that a LATERAL
- * or correlated subquery mentions are fixed while it runs, so that they are asked
- * about in the same way, and the outer query continues from there.
+ * Queries are processed from the innermost out.  For each table below a query and each result column o, is
+ * there a column k of the table such that a change of a row affects only result rows in which o equals k?
+ * There is if o itself comes from there, or if the conditions that hold for all rows affected by the change
+ * equate the two. Columns of outer queries that a LATERAL or correlated subquery mentions are constant while
+ * it runs.  They are treated in the same way, and the outer query continues from there.
  *
- * Which conditions hold depends on the joins.  Those of WHERE and of inner joins
- * hold in all rows; those of an outer join only where it found a match, and so do
- * those within the side that it fills up with NULLs elsewhere.  It found one where
- * that side is not NULL: because a condition that holds compares something of it
- * (all that are looked at are strict), or because it is a row of that side whose
- * change is asked about.  That row can also let NULLs come and go beside the rows
- * it matches, for which therefore the same holds; but not for those NULLs, so that
- * a column that can be padded with NULL has no lineage as a result.
+ * Which conditions hold depends on the joins.  Those of WHERE and of inner joins hold in all rows.  Those of
+ * an outer join, and those within its nullable side, hold only where it found a match.  It found one where
+ * that side is not null-extended: because a condition that holds compares something of it (all conditions
+ * considered are strict), or because it is a row of that side whose change is examined.  That row can also
+ * remove or add null-extended rows beside the rows it matches, for which therefore the same holds.  It does
+ * not hold for those NULLs themselves, so a column that can be null-extended has no lineage as a result.
  */
 #include "postgres.h"
 
@@ -38,8 +34,8 @@
 #include "compat.h"
 
 /*
- * What is below a query.  Its tables' keys are for its result columns, and after
- * them for the columns of outer queries.
+ * The tables below a query.  Their keys are for the query's result columns, followed by the columns of outer
+ * queries.
  */
 typedef struct Lineage
 {
@@ -49,7 +45,7 @@ typedef struct Lineage
 	List	   *tables;			/* of TableRead */
 } Lineage;
 
-/* Views, for the columns that are read, and WITH queries that have been looked at; those on their way have no lineage yet. */
+/* A view, with the columns that are read, or a WITH query that has been examined; lineage is NULL during that. */
 typedef struct Known
 {
 	Oid			view;
@@ -58,12 +54,12 @@ typedef struct Known
 	Lineage    *lineage;
 } Known;
 
-/* What a query reads from in one place. */
+/* One source of a query. */
 typedef struct Child
 {
-	int			entry;			/* of the range table; 0: a query within an expression */
+	int			entry;			/* of the range table; 0: a subquery in an expression */
 	bool		is_table;		/* then column i is key i */
-	int			shift;			/* further out than the place where its outer columns are seen from */
+	int			shift;			/* levels from the query out to the one that contains the child */
 	Lineage    *lineage;
 } Child;
 
@@ -71,10 +67,10 @@ typedef struct Equality
 {
 	int			left;			/* numbers of columns of the scope */
 	int			right;
-	Bitmapset  *sides[2];		/* it holds where none of these are NULLs; empty: need not be looked at */
+	Bitmapset  *sides[2];		/* it holds where neither is null-extended; empty: not nullable */
 } Equality;
 
-/* A query that is being looked at. */
+/* A query that is being examined. */
 typedef struct Scope
 {
 	List	  **known;			/* of Known, for the whole run */
@@ -84,7 +80,7 @@ typedef struct Scope
 	int			n_columns;
 	int			max_columns;
 	List	   *equalities;
-	Bitmapset  *nullable;		/* entries that an outer join can fill up */
+	Bitmapset  *nullable;		/* entries on the nullable side of an outer join */
 	List	   *children;
 } Scope;
 
@@ -147,7 +143,7 @@ add_conditions(Scope *scope, Node *condition, Bitmapset *side, Bitmapset *other_
 	}
 }
 
-/* Adds the conditions of a FROM item, which is within a side that can be filled up, or in none (NULL). */
+/* Add the conditions of a FROM item; `side` is the innermost nullable side it is in, NULL if none. */
 static void
 add_join(Scope *scope, Node *node, Bitmapset *side)
 {
@@ -184,11 +180,11 @@ add_join(Scope *scope, Node *node, Bitmapset *side)
  * ----------
  */
 
-/* For all rows to which a change in an entry can matter, or with entry 0 all rows of the result. */
+/* For all rows that a change in an entry can affect; with entry 0, for all result rows. */
 typedef struct Facts
 {
-	int		   *classes;		/* for each column of the scope, one that represents all that equal it */
-	Bitmapset  *present;		/* entries that are not NULLs */
+	int		   *classes;		/* for each column of the scope, one that represents all equal ones */
+	Bitmapset  *present;		/* entries that are not null-extended */
 } Facts;
 
 static bool
@@ -279,7 +275,7 @@ add_known(List **known, Oid view, const Bitmapset *columns, const Query *with)
 	return one;
 }
 
-/* Views can be defined by each other, which is found out when they are read: there is nothing below them. */
+/* Views can refer to each other in a circle, which is an error only when they are read: they have no tables. */
 static Lineage *
 view_lineage(List **known, Oid view, const Bitmapset *columns)
 {
@@ -295,7 +291,7 @@ view_lineage(List **known, Oid view, const Bitmapset *columns)
 	return one->lineage == NULL ? empty_lineage() : one->lineage;
 }
 
-/* A recursive one's rows come from what it gave before: its result columns have no origin. */
+/* The rows of a recursive query come from its earlier rows: its result columns have no lineage. */
 static Lineage *
 with_lineage(List **known, CommonTableExpr *with, const Level *defined)
 {
@@ -313,7 +309,7 @@ with_lineage(List **known, CommonTableExpr *with, const Level *defined)
 	return one->lineage;
 }
 
-/* A table, as a query whose columns are its own. */
+/* A table, as a query that returns all of its columns. */
 static Lineage *
 table_lineage(Oid table, Bitmapset *selected)
 {
@@ -353,7 +349,7 @@ add_child(Scope *scope, int entry, bool is_table, int shift, Lineage *lineage)
 	}
 }
 
-/* A sample's rows depend on all others: the table's columns have no lineage. */
+/* The rows of a sample depend on all others: its columns have no lineage. */
 static void
 add_relation(Scope *scope, int number, RangeTblEntry *entry)
 {
@@ -391,7 +387,7 @@ add_entry(Scope *scope, int number)
 	}
 }
 
-/* Queries within expressions. */
+/* Add the subqueries in expressions. */
 static bool
 add_sublinks(Node *node, void *context)
 {
@@ -427,9 +423,8 @@ is_sorted_by(List *clause, const TargetEntry *target, List *targets)
 }
 
 /*
- * Whether rows of the result with different values of a column have nothing to do
- * with each other.  They have, if a row's going lets another one in (LIMIT,
- * DISTINCT ON something else), and if windows look at both.
+ * Are result rows with different values of a column independent?  They are not if removing one row can admit
+ * another (LIMIT, DISTINCT ON other columns) or if a window function reads both.
  */
 static bool
 is_apart(const Query *query, const TargetEntry *target)
@@ -446,7 +441,7 @@ is_apart(const Query *query, const TargetEntry *target)
 	return true;
 }
 
-/* The number of the column that a result column is; -1 if it is none to ask about. */
+/* The scope's column that a result column is; -1 if it has no lineage. */
 static int
 output_column(Scope *scope, const Facts *facts, const TargetEntry *target)
 {
@@ -461,7 +456,7 @@ output_column(Scope *scope, const Facts *facts, const TargetEntry *target)
 	return column_number(scope, &column);
 }
 
-/* Where in a child a column of the scope is: numbers of its result columns, and after them of its outer ones, from 1. */
+/* The places of a scope's column in a child: result columns are numbered from 1, outer columns after them. */
 static List *
 places_in(const Scope *scope, const Child *child, const Column *column)
 {
@@ -496,7 +491,7 @@ places_equal_to(const Scope *scope, const Child *child, const int *classes, int 
 	return places;
 }
 
-/* The table's column at the first of the places where it has one. */
+/* The table's key at the first of the places that has one; 0 if there is none. */
 static AttrNumber
 key_at(const Child *child, const TableRead *table, List *places)
 {
@@ -513,7 +508,7 @@ key_at(const Child *child, const TableRead *table, List *places)
 	return 0;
 }
 
-/* Adds what is read of a table in another place. */
+/* Add what is read of a table in another place. */
 static void
 merge_table(List **tables, const TableRead *other, int n_keys)
 {
@@ -538,7 +533,7 @@ merge_table(List **tables, const TableRead *other, int n_keys)
 	*tables = lappend(*tables, table);
 }
 
-/* The arm of a UNION gives its columns to the result by position, if that does not change what is equal. */
+/* An arm of a UNION has the result's columns by position, if their types have the same equality. */
 static List *
 places_in_arm(const Scope *scope, const Child *child, int output)
 {
@@ -552,7 +547,7 @@ places_in_arm(const Scope *scope, const Child *child, int output)
 	return list_make1_int(output);
 }
 
-/* Adds the tables of a child, with the keys that they have for the query around it. */
+/* Add the tables of a child, with their keys for the query around it. */
 static void
 lift_tables(Scope *scope, const Child *child, Lineage *to, const int *outputs, const int *outer)
 {
@@ -609,7 +604,7 @@ lift(Scope *scope)
 	return lineage;
 }
 
-/* Whether unread columns of a UNION can be left out of each of its arms. */
+/* Can unread columns of a UNION be left out of all its arms? */
 static bool
 is_union_all(const Query *query, Node *operation)
 {
@@ -647,11 +642,11 @@ query_lineage(List **known, Query *query, const Level *outer, const Bitmapset *c
 }
 
 /* ----------
- * Tables that are given themselves
+ * All tables
  * ----------
  */
 
-/* A relation's first columns, by position, as keys. */
+/* Add the tables below a relation, with its first columns, by position, as keys. */
 static void
 add_given(List **tables, List **known, Oid relation, int n_keys)
 {

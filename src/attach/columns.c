@@ -1,11 +1,9 @@
 /*
  * columns.c
- *		column_type(relation, name), group_columns(relation, number),
- *		relation_name(relation): what the queries of attach ask of the catalog, each
- *		more than a thousand times.
+ *		column_type(relation, name), group_columns(relation, number), relation_name(relation): catalog lookups
+ *		that attach makes more than a thousand times each.
  *
- * From the server's caches, as its own parser has them; as queries these were a
- * third of the time that attach took.
+ * They use the server's caches, as its parser does.  As queries, they took a third of attach's time.
  */
 #include "postgres.h"
 
@@ -23,7 +21,7 @@ PG_FUNCTION_INFO_V1(stepadv_column_type);
 PG_FUNCTION_INFO_V1(stepadv_group_columns);
 PG_FUNCTION_INFO_V1(stepadv_relation_name);
 
-/* The declared type of a column; NULL where there is none. */
+/* The declared type of a column; NULL if there is none. */
 Datum
 stepadv_column_type(PG_FUNCTION_ARGS)
 {
@@ -33,10 +31,10 @@ stepadv_column_type(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	name = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	/* What is longer than a name is none; the cache would look for its beginning. */
+	/* It is too long for a name, and the cache would look up its beginning. */
 	if (strlen(name) >= NAMEDATALEN)
 		PG_RETURN_NULL();
-	/* Columns of the system's have numbers below 0, and no role. */
+	/* System columns have numbers below 0, and no role. */
 	number = get_attnum(PG_GETARG_OID(0), name);
 	if (!AttributeNumberIsValid(number) || !AttrNumberIsForUserDefinedAttr(number))
 		PG_RETURN_NULL();

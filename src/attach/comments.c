@@ -1,8 +1,8 @@
 /*
  * comments.c
- *		comment_on_columns(relation, comments): what COMMENT ON COLUMN does, of all columns of a relation.
+ *		comment_on_columns(relation, comments): COMMENT ON COLUMN for all columns of a relation.
  *
- * The views of attach have more than two hundred columns, and each command of SQL costs.
+ * The views of attach have more than two hundred columns, and each SQL command takes time.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@ stepadv_comment_on_columns(PG_FUNCTION_ARGS)
 
 	PreventCommandIfReadOnly("COMMENT");
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &comments, &nulls, &n);
-	/* As COMMENT does: its owner may, and two do not at once. */
+	/* As for COMMENT: it is the owner's right, and excludes concurrent changes. */
 	LockRelationOid(relation, ShareUpdateExclusiveLock);
 	require_owner(relation);
 	kind = get_rel_relkind(relation);

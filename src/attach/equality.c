@@ -1,10 +1,9 @@
 /*
  * equality.c
- *		equality_operator(type): how two values of a type are compared in SQL that is
- *		written for a user.
+ *		equality_operator(type): the operator that compares two values of a type in generated SQL.
  *
- * Only superusers can make an operator class, so that the operator of a default
- * one is as trustworthy as the type; an operator that is merely called = is not.
+ * Only superusers can create operator classes, so the operator of a default one can be trusted as much as the
+ * type. An operator that is merely named = cannot.
  */
 #include "postgres.h"
 
@@ -21,10 +20,9 @@
 PG_FUNCTION_INFO_V1(stepadv_equality_operator);
 
 /*
- * Whether OPERATOR(schema.name) between two values of the type means this very
- * operator.  It need not where the operator is one of another type (the type is
- * a domain, or cast to it without a function) and its schema is open to others,
- * who can put one beside it that fits better.
+ * Does OPERATOR(schema.name) between two values of the type resolve to this operator?  It may not if the
+ * operator is that of another type (the type is a domain, or cast to it without a function) and its schema is
+ * open to other users, who can create a better match there.
  */
 static bool
 is_found(Oid operator, const char *schema, const char *name, Oid type)

@@ -1,19 +1,16 @@
 /*
  * fill_identities.c
- *		The row trigger of the canonical tables that gives a step the identities
- *		that it came without.
+ *		The row trigger of the canonical tables that computes missing identities of a step.
  *
- * state := signature_hash(observation), next_state := signature_hash(next_observation);
- * action_hash := signature_hash(action_signature(tool, args, ok)) where there is a
- * tool, or signature_hash([tool, args]) where the tool is unknown (its signature
- * does not contain the arguments); else signature_hash(action).
+ * state := signature_hash(observation), next_state := signature_hash(next_observation); action_hash :=
+ * signature_hash(action_signature(tool, args, ok)) if there is a tool, or signature_hash([tool, args]) if the
+ * tool is unknown (its signature does not contain the arguments); else signature_hash(action).
  *
- * What was given stays.  Nothing is stored to distinguish what was filled from what was
- * given: an identity that is what would have been filled follows its text when an
- * UPDATE changes that.
+ * Given identities are kept.  Nothing records which identities were computed: one that equals the computed
+ * value follows its text when an UPDATE changes that.
  *
- * The trigger's arguments are what the columns of its UPDATE OF are, in their
- * order: so columns are known by number, and may be renamed.
+ * The trigger's arguments are the roles of its UPDATE OF columns, in their order.  So columns are known by
+ * number, and can be renamed.
  */
 #include "postgres.h"
 
@@ -58,14 +55,14 @@ static const struct
 	{"state", INT8OID}, {"next_state", INT8OID}, {"action_hash", INT8OID}
 };
 
-/* What a trigger is to do, looked up once in a query and table. */
+/* What a trigger computes, looked up once per query and table. */
 typedef struct Filling
 {
 	int			place[N_ROLES]; /* in the row; -1: the table has none */
 	Datum		options[3];		/* of action_signature: its defaults */
 } Filling;
 
-/* A row before the trigger or after it. */
+/* The old or the new row. */
 typedef struct Row
 {
 	const Filling *filling;
@@ -75,7 +72,7 @@ typedef struct Row
 } Row;
 
 /* ----------
- * What the trigger is to do
+ * The trigger's arguments
  * ----------
  */
 
@@ -195,7 +192,7 @@ hash_of_column(const Row *row, Role role, Datum *hash)
 	return has(row, role);
 }
 
-/* What an identity would be filled with; false if there is nothing to make it of. */
+/* Compute an identity; false if there is nothing to compute it from. */
 static bool
 identity(const Row *row, Role role, Datum *hash)
 {
@@ -210,11 +207,11 @@ identity(const Row *row, Role role, Datum *hash)
 }
 
 /* ----------
- * Which to fill
+ * Which ones to compute
  * ----------
  */
 
-/* Byte by byte: what is stored in another way may count as changed. */
+/* Compares bytes, so that a value that is stored differently may count as changed. */
 static bool
 is_same(const Row *old, const Row *new, Role role)
 {
@@ -244,7 +241,7 @@ is_stale(const Row *old, const Row *new, Role role)
 		identity(old, role, &hash) && DatumGetInt64(hash) == DatumGetInt64(get(old, role));
 }
 
-/* The row with what was lacking. */
+/* The row with its missing and stale identities computed. */
 static HeapTuple
 filled(const Row *old, Row *new, TupleDesc desc)
 {
@@ -301,7 +298,7 @@ stepadv_fill_identities(PG_FUNCTION_ARGS)
 	return PointerGetDatum(filled(&old, &new, desc));
 }
 
-/* unique_state(): an identity that nothing else will ever have. */
+/* unique_state(): an identity that no other step shares. */
 Datum
 stepadv_unique_state(PG_FUNCTION_ARGS)
 {

@@ -1,11 +1,11 @@
 /*
  * first_by.c
- *		first_by(value, step_no, step_id): the value of the row that comes first, as
- *		(array_agg(value ORDER BY step_no, step_id, value) FILTER (WHERE value IS NOT NULL))[1]
- *		has it, without sorting: this runs for every row, for the run of its rollout.
+ *		first_by(value, step_no, step_id): the value of the first row, as returned by (array_agg(value ORDER
+ *		BY step_no, step_id, value) FILTER (WHERE value IS NOT NULL))[1], but without a sort: this runs for
+ *		every row, to find the run of its rollout.
  *
- * NULLs come last.  Of two rows equal in both, the lesser value is taken, by its
- * bytes where it is a text: what a rollout is of must not depend on where its rows lie.
+ * NULLs come last.  Of two rows equal in both numbers, the lesser value is taken, by its bytes if it is a
+ * text: the result must not depend on the physical order of rows.
  */
 #include "postgres.h"
 
@@ -61,7 +61,7 @@ value_type(FunctionCallInfo fcinfo)
 	return known;
 }
 
-/* Below, at or above 0 as the one comes before the other. */
+/* Below, at or above 0, as in a comparison function. */
 static int
 compare_places(const Place *one, const Place *other)
 {

@@ -1,9 +1,8 @@
 /*
  * matrix_agg.c
- *		matrix_agg(numbers…): an array with a row per row and a column per argument, in the
- *		order of the rows.
+ *		matrix_agg(numbers…): an array with a row per row and a column per argument, in the order of the rows.
  *
- * What array_agg(ARRAY[…]) gives, without an array for each row.
+ * Returns what array_agg(ARRAY[…]) returns, without an array for each row.
  */
 #include "postgres.h"
 
@@ -20,7 +19,7 @@ PG_FUNCTION_INFO_V1(stepadv_matrix_agg_final);
 
 #define FEW_ROWS 64
 
-/* As an array of SQL's has them: those that are not NULL, one after the other, and a bit for each. */
+/* In the layout of SQL arrays: the numbers that are not NULL, and a bit for every place. */
 typedef struct Rows
 {
 	int			width;

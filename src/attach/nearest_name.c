@@ -1,6 +1,6 @@
 /*
  * nearest_name.c
- *		nearest_name(name, names): what was meant by a name that there is not.
+ *		nearest_name(name, names): the name that was probably meant by an unknown one.
  */
 #include "postgres.h"
 
@@ -14,10 +14,10 @@
 
 PG_FUNCTION_INFO_V1(stepadv_nearest_name);
 
-/* At most so many letters may differ, and of a name of more than one at most a third. */
+/* A name may differ in at most so many letters, and in at most a third of its own (or one, but not all). */
 #define MAX_DISTANCE 3
 
-/* Of names that are equally near the first; NULL where none is near, or the name is longer than one can be. */
+/* The first of the nearest names; NULL if none is near, or the name is too long to be one. */
 Datum
 stepadv_nearest_name(PG_FUNCTION_ARGS)
 {

@@ -1,11 +1,10 @@
 /*
  * owner.c
- *		owns(relation, by_rights): the one place that decides whether something is the
- *		current user's, or may be done for its owner.
+ *		owns(relation, by_rights): the only place that decides whether a relation belongs to the current user,
+ *		or whether they may act for its owner.
  *
- * It is known by OID, and by the owner that the catalog has now.  A superuser has
- * all rights, but other users' objects are not theirs: the owner decides
- * what runs when it is written or read.
+ * Relations are known by OID, and by the owner that the catalog has now.  A superuser has all privileges, but
+ * does not own other users' objects: the owner decides what runs when they are written or read.
  */
 #include "postgres.h"
 

@@ -2,23 +2,22 @@
  * rollout_key.c
  *		The triggers of the canonical tables that tie steps to their rollouts.
  *
- * What a FOREIGN KEY … ON DELETE CASCADE ON UPDATE CASCADE does, but that a rollout
- * is looked up once a statement, not once a step:
+ * They do what FOREIGN KEY … ON DELETE CASCADE ON UPDATE CASCADE does, but look up a rollout once per statement,
+ * not once per step:
  *
  * - check_rollout, AFTER INSERT and AFTER UPDATE of the key of a step, finds the
  *	 rollout and locks it FOR KEY SHARE;
  * - cascade_to_steps, AFTER DELETE and AFTER UPDATE of the key of a rollout, deletes
- *	 its steps or renames theirs; AFTER TRUNCATE it refuses to leave steps behind.
+ *	 its steps or updates their key; AFTER TRUNCATE it refuses to leave steps behind.
  *
- * They are constraint triggers, which know the other table by OID (FROM): renames,
- * dumps and DROP need no care.  The key is the primary key of rollouts, texts; that of
- * steps begins with the same columns in the same order.
+ * They are constraint triggers, which know the other table by OID (FROM), so renames, dumps and DROP need no care.
+ * The key is the primary key of rollouts, of type text; that of steps begins with the same columns in the same
+ * order.
  *
- * Statements, locks and snapshots are those of the server's own foreign keys
- * (ri_triggers.c): what was committed before the lock was granted is seen, in REPEATABLE
- * READ what cannot be seen is an error.  They run as the owner of the table that they
- * change.  So both tables must have one owner: a trigger on a table of one's
- * own leads to no table of another user.
+ * Statements, locks and snapshots are those of the server's own foreign keys (ri_triggers.c): rows committed before
+ * the lock was granted are seen; in REPEATABLE READ, those that cannot be seen are an error.  Statements run as the
+ * owner of the table that they change.  Both tables must therefore have the same owner, so that a trigger on one's
+ * own table does not reach a table of another user.
  */
 #include "postgres.h"
 
@@ -66,10 +65,10 @@ typedef struct Seen
 	char		bytes[FLEXIBLE_ARRAY_MEMBER];
 } Seen;
 
-/* Of rollouts whose steps take turns so many are not looked up again. */
+/* How many keys are remembered, for rollouts whose steps alternate. */
 #define N_SEEN 1024
 
-/* What ties the two tables, looked up once a statement of the user's. */
+/* How the two tables are tied, looked up once per statement of the user. */
 typedef struct Tie
 {
 	Oid			rollouts;
@@ -82,7 +81,7 @@ typedef struct Tie
 	Seen	   *seen[N_SEEN];
 } Tie;
 
-/* Plans of the session.  One that is running when it becomes invalid is left alone. */
+/* Plans of the session.  A plan that becomes invalid while it runs is not freed. */
 typedef struct KeptPlan
 {
 	struct
@@ -112,7 +111,7 @@ refuse_trigger(const TriggerData *data, const char *detail)
 			 errdetail_internal("%s", detail)));
 }
 
-/* The columns of a table's primary key; how many. */
+/* Get the columns of a table's primary key; returns their number. */
 static int
 primary_key(const TriggerData *data, Relation table, AttrNumber *columns)
 {
@@ -149,7 +148,7 @@ check_columns(const TriggerData *data, const Tie *tie, Relation rollouts, Relati
 	}
 }
 
-/* The trigger's own table is one of the two, what it was made FROM the other. */
+/* The trigger's own table is one of the two, its FROM table the other. */
 static Tie *
 make_tie(const TriggerData *data, Oid other, bool of_steps, MemoryContext context)
 {
@@ -237,7 +236,7 @@ plan_of(const TriggerData *data, const Tie *tie, Statement statement, Relation t
 		plans = hash_create("stepadv plans of rollout keys", 16, &control, HASH_ELEM | HASH_BLOBS);
 	}
 	plan = hash_search(plans, &wanted.of, HASH_ENTER, &found);
-	/* Of a few steps all are read as soon as those of a rollout; a plan from then would read all of many. */
+	/* While there are few steps, a plan may read all of them; make another when the table has grown. */
 	n_blocks = RelationGetNumberOfBlocks(table);
 	if (found && plan->plan != NULL && SPI_plan_is_valid(plan->plan) &&
 		(plan->n_running > 0 || n_blocks / 8 <= plan->n_blocks))
@@ -257,8 +256,8 @@ plan_of(const TriggerData *data, const Tie *tie, Statement statement, Relation t
 }
 
 /*
- * Run a statement over steps as the owner of the tables; how many rows.
- * Triggers that it fires wait for the end of the user's own statement.
+ * Run a statement on the steps as the owner of the tables; returns the number of rows.  Triggers that it
+ * fires wait for the end of the user's own statement.
  */
 static uint64
 run(const TriggerData *data, const Tie *tie, Statement statement, Datum *values)
@@ -278,7 +277,7 @@ run(const TriggerData *data, const Tie *tie, Statement statement, Datum *values)
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(table->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
 	plan = plan_of(data, tie, statement, table);
-	/* Steps that others committed since this transaction began are to be seen: an error, not left behind. */
+	/* Steps that others committed since this transaction began must cause an error, not be left behind. */
 	if (IsolationUsesXactSnapshot())
 	{
 		CommandCounterIncrement();
@@ -353,9 +352,9 @@ see(const Tie *tie, Seen *before, MemoryContext context)
 }
 
 /*
- * Whether there is the rollout, which is locked FOR KEY SHARE then, as SELECT … FOR KEY SHARE does it
- * (nodeLockRows.c).  By the primary key, regardless of the planner's estimate for a table that has grown since
- * a statement was planned.
+ * Find a rollout and lock it as SELECT … FOR KEY SHARE does (nodeLockRows.c); false if there is none.  Always
+ * uses the primary key, whatever the planner estimates for a table that has grown since a statement was
+ * planned.
  */
 static bool
 lock_rollout(const Tie *tie, const Datum *values)
@@ -376,7 +375,7 @@ lock_rollout(const Tie *tie, const Datum *values)
 		for (int i = 0; i < tie->n_columns; i++)
 			ScanKeyEntryInitialize(&keys[i], 0, tie->of_rollouts[i], BTEqualStrategyNumber, InvalidOid,
 								   TupleDescAttr(RelationGetDescr(rollouts), tie->of_rollouts[i] - 1)->attcollation, F_TEXTEQ, values[i]);
-		/* Rollouts of the same statement are seen. */
+		/* See rollouts inserted by the same statement. */
 		CommandCounterIncrement();
 		snapshot = RegisterSnapshot(GetTransactionSnapshot());
 		scan = systable_beginscan(rollouts, tie->rollouts_pkey, true, snapshot, tie->n_columns, keys);
@@ -390,14 +389,14 @@ lock_rollout(const Tie *tie, const Datum *values)
 					 errmsg("could not serialize access due to concurrent update")));
 		systable_endscan(scan);
 		UnregisterSnapshot(snapshot);
-		/* The key of a later version may be another. */
+		/* A later version may have another key. */
 	} while (result == TM_Updated || (result == TM_Ok && changed.traversed));
 	ExecDropSingleTupleTableSlot(slot);
 	table_close(rollouts, NoLock);
 	return result == TM_Ok;
 }
 
-/* In the words of the server's own foreign keys; values to those who may read them. */
+/* Raise the error of the server's own foreign keys, with the values if the user may read them. */
 static _Noreturn pg_noinline void
 refuse_step(const TriggerData *data, const Tie *tie, const Datum *values)
 {
@@ -448,7 +447,7 @@ stepadv_check_rollout(PG_FUNCTION_ARGS)
 	slot = TRIGGER_FIRED_BY_INSERT(data->tg_event) ? data->tg_trigslot : data->tg_newslot;
 	read_key(slot, tie->of_steps, tie->n_columns, values);
 	place = place_of(tie, values);
-	/* A row that is gone again, or is another by now, needs no rollout: the other is looked at in its turn. */
+	/* A row that was deleted or updated needs no rollout: the trigger also fires for its new version. */
 	if (is_seen(*place, tie) || !table_tuple_satisfies_snapshot(data->tg_relation, slot, SnapshotSelf))
 		return PointerGetDatum(NULL);
 	if (!lock_rollout(tie, values))
@@ -462,7 +461,7 @@ stepadv_check_rollout(PG_FUNCTION_ARGS)
  * ----------
  */
 
-/* TRUNCATE has statement triggers alone, which name no other table: a row trigger beside it does. */
+/* TRUNCATE has only statement triggers, which have no FROM table: take that of a row trigger beside it. */
 static Oid
 table_of_steps(const TriggerData *data)
 {

@@ -1,11 +1,10 @@
 /*
  * tables_read.c
- *		tables_read(views, n_keys, families): column_lineage.h for SQL; and the families of tables,
- *		through any member of which their rows may be written.
+ *		tables_read(views, n_keys, families): column_lineage.h for SQL, and the families of tables, whose rows
+ *		may be written through any member.
  *
- * What a column means is known by its number in the table that a view reads
- * (column_lineage.c).  Between parents and children it has the same name, which
- * the server keeps so, but not the same number.
+ * column_lineage.c knows columns by their number in the table that a view reads.  In parents and children, a
+ * column has the same name, which the server ensures, but not the same number.
  */
 #include "postgres.h"
 
@@ -32,7 +31,7 @@
 
 PG_FUNCTION_INFO_V1(stepadv_tables_read);
 
-/* The parents of a relation, theirs, and so on: appended to a list. */
+/* Append the parents of a relation, their parents, and so on. */
 static List *
 append_ancestors(List *relations, Oid relation)
 {
@@ -55,7 +54,7 @@ append_ancestors(List *relations, Oid relation)
 	return relations;
 }
 
-/* The column of another member of the family; 0 if it has none. */
+/* The number of a column in another member of the family; 0 if there is none. */
 static AttrNumber
 same_column(Oid base, AttrNumber number, Oid relation)
 {
@@ -151,7 +150,7 @@ give_table(ReturnSetInfo *result, Tuplestorestate *rows, const WatchedTable *tab
 	tuplestore_putvalues(rows, result->expectedDesc, values, nulls);
 }
 
-/* With a table's family: each member of it; without: the table itself. */
+/* Returns each member of a table's family or, without families, the table itself. */
 Datum
 stepadv_tables_read(PG_FUNCTION_ARGS)
 {

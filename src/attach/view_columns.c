@@ -1,14 +1,13 @@
 /*
  * view_columns.c
- *		view_columns(view): from which columns of which relations a view's columns
- *		are computed.
+ *		view_columns(view): the columns of relations from which a view's columns are computed.
  *
- * It is asked of the views that attach makes.  A column's expression is followed through
- * the subqueries, WITH queries and joins of the view's own query, down to the relations it
- * names there, which can be views again.  Not looked at is what only chooses or orders rows, and
- * what functions in FROM and queries within an expression are given.
+ * attach asks this of the views that it creates.  A column's expression is followed through the subqueries,
+ * WITH queries and joins of the view's own query, down to the relations named there, which can be views
+ * again.  Clauses that only select or order rows, arguments of functions in FROM, and subqueries in
+ * expressions are ignored.
  *
- * What was found is remembered of the last few views: attach asks the same of its adapters a hundred times.
+ * The results of the last few views are kept, since attach asks the same of its adapters a hundred times.
  */
 #include "postgres.h"
 
@@ -46,11 +45,11 @@ typedef struct ViewColumn
 	bool		alone;
 } ViewColumn;
 
-/* Views that were looked at. */
+/* A view that has been examined. */
 typedef struct KnownView
 {
 	Oid			view;			/* InvalidOid: none */
-	int64		mark;			/* of the row that has its query */
+	int64		mark;			/* of its rows in pg_rewrite */
 	MemoryContext context;
 	List	   *columns;		/* of ViewColumn */
 } KnownView;
@@ -60,13 +59,13 @@ typedef struct KnownView
 static KnownView known_views[N_KNOWN];
 static int	n_looked_at = 0;
 
-/* Where an expression is looked at, and what was found for the column of the view. */
+/* Where an expression is examined, and what was found for the column of the view. */
 typedef struct Search
 {
 	List	   *found;			/* of SourceColumn */
 	const Level *level;
-	bool		plain;			/* it is the column and nothing else */
-	bool		elsewhere;		/* an arm of a UNION, or the query, has something else */
+	bool		plain;			/* so far, nothing but the column */
+	bool		elsewhere;		/* something else was found, also in an arm of a UNION */
 } Search;
 
 static bool search_expression(Node *node, void *context);
@@ -91,7 +90,7 @@ add_source(Search *search, Oid relation, AttrNumber column)
 	search->found = lappend(search->found, source);
 }
 
-/* A column of a query; of a UNION, that of all its arms. */
+/* Search a column of a query; of a UNION, in all its arms. */
 static void
 search_query(Search *search, Query *query, const Level *outer, AttrNumber column)
 {
@@ -189,7 +188,7 @@ look_at_column(Query *query, const TargetEntry *target)
 	return column;
 }
 
-/* The columns of a view, as its query is now; NIL of what is none. */
+/* The columns of a view, by its current query; NIL if it is no view. */
 static List *
 columns_of(Oid view)
 {
@@ -221,7 +220,7 @@ columns_of(Oid view)
 	return known->columns;
 }
 
-/* A row for each source of each column; one without a relation for a column that is computed from none. */
+/* Returns a row for each source of each column, or one without a relation if a column has no source. */
 Datum
 stepadv_view_columns(PG_FUNCTION_ARGS)
 {

@@ -1,10 +1,9 @@
 /*
  * view_query.c
- *		The query of a view, as the catalog has it.
+ *		The query of a view, from the catalog.
  *
- * It is read from pg_rewrite and not from the relation cache, because that would
- * need a lock on the view: anybody who holds one on a view of his own could keep
- * all others waiting.
+ * It is read from pg_rewrite and not from the relation cache, because that would need a lock on the view: by
+ * locking a view of their own, any user could make all others wait.
  */
 #include "postgres.h"
 
@@ -34,7 +33,7 @@
 #include "compat.h"
 #include "hash.h"
 
-/* Views of strangers are read only up to this size (of the stored tree's text). */
+/* Other users' views are read only up to this size (of the stored tree's text). */
 #define LARGEST_STRANGER (16 * 1024 * 1024)
 
 /* The text of a view's query tree; NULL if there is none, or it is longer than `limit`. */
@@ -236,11 +235,11 @@ leave_out_unread(Query *query, const Bitmapset *columns)
 typedef struct Mentioned
 {
 	Query	   *query;
-	int			depth;			/* how far within it the node is */
+	int			depth;			/* query levels from it to the node */
 	Bitmapset **columns;
 } Mentioned;
 
-/* Columns of joins and of GROUP BY are those that they stand for. */
+/* Columns of joins and of GROUP BY are resolved to those that they refer to. */
 static bool
 add_mentioned(Node *node, void *context)
 {
@@ -283,7 +282,7 @@ columns_mentioned(Query *query)
 	return mentioned.columns;
 }
 
-/* Adds what a query reads in FROM, down to the second relation. */
+/* Add the relations that a query reads in FROM, until there are two. */
 static void
 add_relations(Query *query, List **relations)
 {
@@ -323,9 +322,8 @@ view_source(Oid view)
 		return InvalidOid;
 
 	/*
-	 * A tree that was stored when the stack was empty can be too deep to be read
-	 * further down in a function.  Reading it takes nothing but memory, so that
-	 * this one error can be passed over without a subtransaction.
+	 * A tree that was stored when the stack was empty can be too deep to be read further down in a function.
+	 * Reading it only allocates memory, so this error can be ignored without a subtransaction.
 	 */
 	PG_TRY();
 	{

@@ -12,7 +12,7 @@ typedef struct Level
 	const struct Level *outer;
 } Level;
 
-/* The level that is so many further out. */
+/* The level that is n levels further out. */
 static inline const Level *
 level_up(const Level *level, int n)
 {
@@ -23,7 +23,7 @@ level_up(const Level *level, int n)
 	return level;
 }
 
-/* An expression without the casts that change nothing but the type's name. */
+/* Strip casts that change only the type's name. */
 static inline Node *
 without_relabel(Node *expression)
 {
@@ -33,9 +33,8 @@ without_relabel(Node *expression)
 }
 
 /*
- * The expression that a column of a join or of GROUP BY refers to, at the same
- * level; NULL for columns of other entries, which stand for themselves, and for
- * dropped ones.
+ * The expression that a column of a join or of GROUP BY refers to, at the same level; NULL for columns of
+ * other entries and for dropped ones.
  */
 extern Node *entry_expression(RangeTblEntry *entry, AttrNumber column);
 
@@ -43,12 +42,12 @@ extern Node *entry_expression(RangeTblEntry *entry, AttrNumber column);
 extern CommonTableExpr *with_query(const RangeTblEntry *entry, const Level *level, const Level **defined);
 
 /*
- * Goes on from a mark by who wrote the catalog's rows of an object, and where they are: another mark when one of
- * them is replaced.  index: on that column, or on more that begin with it.
+ * Extend a mark by the xmin and location of an object's rows in a catalog, so that it changes when one of
+ * them is replaced.  The index is on that column, or begins with it.
  */
 extern int64 mark_rows(int64 mark, Oid catalog, Oid index, AttrNumber column, Oid object);
 
-/* What a session remembers of the catalog until that changes. */
+/* A value from the catalog, kept in the session until the catalog changes. */
 typedef struct Remembered
 {
 	int64		of;
@@ -56,40 +55,38 @@ typedef struct Remembered
 	uint64		as_of;			/* catalog_changes */
 } Remembered;
 
-/* A number that is another when a relation, a function or an enum has been changed; never 0. */
+/* A counter that changes when a relation, a function or an enum has been changed; never 0. */
 extern uint64 catalog_changes(void);
 
-/* What a view is defined as; NULL if there is no such view. */
+/* The definition of a view; NULL if there is no such view. */
 extern Query *view_query(Oid view);
 
 /*
- * The numbers of the range table entries that a query reads from: those of its
- * FROM, or the arms of its UNION; not the joins among them, and not the entries
- * of OLD and NEW that rules have up to 15.
+ * The range table entries that a query reads from: those of its FROM, or the arms of its UNION; not the joins
+ * among them, and not the entries OLD and NEW that rules have up to 15.
  */
 extern Bitmapset *from_entries(Query *query);
 
-/* Those of one item of FROM. */
+/* The same for one FROM item. */
 extern Bitmapset *item_entries(Node *item);
 
 /*
- * Replaces unread result columns by NULL.  columns: those that are
- * read, less FirstLowInvalidHeapAttributeNumber, 0 for all; none of them: all.
- * Columns that decide which rows there are stay.
+ * Replace unread result columns by NULL.  `columns` has the numbers of those that are read, less
+ * FirstLowInvalidHeapAttributeNumber; 0, or an empty set, is all.  Columns that decide which rows there are
+ * stay.
  */
 extern void leave_out_unread(Query *query, const Bitmapset *columns);
 
 /*
- * For each entry of the range table, by number, the columns of it that the query
- * mentions, numbered in the same way; the array begins with the entry 0.
+ * For each range table entry, the columns that the query mentions, numbered in the same way; the array begins
+ * with entry 0.
  */
 extern Bitmapset **columns_mentioned(Query *query);
 
 /*
- * The one relation that a view reads in FROM, subqueries and WITH included;
- * InvalidOid if there are none or several, or if the definition is too large to
- * be worth reading.  It never fails because of what the view is: for views of
- * people whom the caller has nothing to do with.
+ * The only relation that a view reads in FROM, including subqueries and WITH; InvalidOid if there is none,
+ * several, or the definition is too large to read.  It never fails because of the definition, so that it can
+ * be used for views of unrelated users.
  */
 extern Oid	view_source(Oid view);
 
