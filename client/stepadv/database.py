@@ -84,10 +84,12 @@ def change(connection: Connection, settings: dict[str, str], is_local: bool = Fa
 @contextmanager
 def our_settings(connection: Connection) -> Iterator[None]:
     """A transaction, or a part of one, after which settings are what they were."""
+    is_part = connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
     with connection.transaction():
         before = change(connection, SETTINGS, is_local=True)
         yield
-        change(connection, before, is_local=True)
+        if is_part:
+            change(connection, before, is_local=True)
 
 
 def columns_of(connection: Connection, schema: str, *relations: str) -> list[dict[str, Column]]:

@@ -62,14 +62,12 @@ def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("
         # Of those that stand beside each other the groups are folded once.
         beside = columns_of(connection, batch.schema, "steps_compare")[0] if len(methods) > 1 else {}
         together = {method: method for method in methods if method in beside}
+        found = _of_view(connection, batch, "steps_compare", together) if together else {}
         for method in (method for method in methods if method not in together):
             if not columns_of(connection, batch.schema, f"steps_{method}")[0]:
                 hint = f"SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')"
                 raise ValueError(f"there is no view {batch.schema}.steps_{method}: {hint}")
-        found = _of_view(connection, batch, "steps_compare", together) if together else {}
-        for method in methods:
-            if method not in found:
-                found |= _of_view(connection, batch, f"steps_{method}", {method: "advantage"})
+            found |= _of_view(connection, batch, f"steps_{method}", {method: "advantage"})
         return {method: found[method] for method in methods}
 
 
@@ -78,23 +76,23 @@ def _of_view(connection: Connection, batch: Batch, view: str, columns: dict[str,
     tenth of the time of a row per step."""
     names = ", ".join(f"x.{quoted(name)}" for name in (*batch.keys, "rollout_id"))
     sent_as = ", ".join(f"string_agg(float8send(coalesce(x.{quoted(c)}, 'NaN')), '')" for c in columns.values())
-    # Each condition goes to the index; of the combinations of several values some may be of no rollout of the batch.
-    keys = [sorted({rollout[k] for rollout in batch.rollouts}) for k in range(len(batch.keys))]
-    values = [key[0] if len(key) == 1 else key for key in keys]
-    equal = ["= \0" if len(key) == 1 else "= ANY (\0)" for key in keys]
-    where = " AND ".join(f"x.{quoted(name)} {one}" for name, one in zip(batch.keys, equal, strict=True))
-    query = f"""SELECT {names}, string_agg(int4send(x.step_no), ''), {sent_as} FROM {quoted(batch.schema, view)} x
-        WHERE {where} AND x.step_no IS NOT NULL GROUP BY {names}""".replace("%", "%%").replace("\0", "%s")
+    # One group after another: for all at once the planner may choose an index that leads to the rows of many more.
+    groups = sorted({rollout[:-1] for rollout in batch.rollouts})
+    values = [[group[k] for group in groups] for k in range(len(batch.keys))]
+    keys, asked = ", ".join(map(quoted, batch.keys)), ", ".join("\0::text[]" for _ in batch.keys)
+    where = " AND ".join(f"x.{name} = k.{name}" for name in map(quoted, batch.keys))
+    query = f"""SELECT q.* FROM unnest({asked}) k({keys}) CROSS JOIN LATERAL (
+        SELECT {names}, string_agg(int4send(x.step_no), ''), {sent_as} FROM {quoted(batch.schema, view)} x
+        WHERE {where} AND x.step_no IS NOT NULL GROUP BY {names}) q""".replace("%", "%%").replace("\0", "%s")
     place = {rollout: i for i, rollout in enumerate(batch.rollouts)}
     found: dict[str, Arrays] = {method: [array("d") for _ in place] for method in columns}
     with connection.cursor(binary=True) as cursor:
         for row in cursor.execute(query, values):
             rollout, step_no = row[: len(values) + 1], binary.numbers("i", row[len(values) + 1])
             order = sorted(range(len(step_no)), key=step_no.__getitem__)
-            in_order = order == list(range(len(order)))
             for method, sent in zip(columns, row[len(values) + 2 :], strict=True):
                 numbers = binary.numbers("d", sent)
-                if not in_order:
+                if order != list(range(len(order))):
                     numbers = array("d", map(numbers.__getitem__, order))
                 if rollout in place:
                     found[method][place[rollout]] = numbers
