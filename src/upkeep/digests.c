@@ -1,16 +1,14 @@
 /*
  * digests.c
- *		The digests of kept groups, made again with their values.
+ *		The digests of kept groups, computed again with their values.
  *
- * A group has one for each part that its rollouts are divided into.  They are computed from
- * its kept value by one view; those of before are deleted, and no other group's are
- * touched.
+ * A group has one digest per division of its rollouts.  A view computes them from the kept value; the group's
+ * previous digests are deleted, and no other group's are touched.
  *
- * A method that does not know what to do with a group must not keep anybody from
- * writing it: such a group gets a row with its key and no digest, for which the views
- * make it when they are read, and report its errors.  Which of many it is, is found
- * by halves.  So does a group to which a statement adds rollouts without steps: who
- * inserts a rollout and then its steps changes the group twice.
+ * A method that fails on a group must not prevent anybody from writing it.  Such a group gets a row with its
+ * key and no digest: the views compute it when they are read, and report the error.  The group that fails is
+ * found by bisection.  Groups to which a statement adds rollouts without steps are treated in the same way,
+ * since inserting a rollout and then its steps changes the group twice.
  */
 #include "postgres.h"
 
@@ -26,7 +24,7 @@
 #include "compat.h"
 #include "upkeep/digests.h"
 
-/* So many groups are worth the start of processes. */
+/* The number of groups from which on starting processes pays off. */
 #define MANY_DIGESTS 500
 
 /* ----------
@@ -34,7 +32,7 @@
  * ----------
  */
 
-/* Run a statement that reads rows by a name; desc NULL: as digests are made. */
+/* Run a statement that reads rows by a name; desc NULL: the columns of made_digests. */
 static void
 execute_with(Kept *kept, KeptStatement statement, const char *name, Tuplestorestate *rows, TupleDesc desc)
 {
@@ -117,8 +115,8 @@ make_digests(void *argument)
 }
 
 /*
- * Do what may fail because of the data in a subtransaction; false if it failed.
- * Where it only reads, to undo it costs nothing.
+ * Do what may fail because of the data, in a subtransaction; false if it failed.  If it only reads, the
+ * rollback costs nothing.
  */
 static bool
 succeeds(void (*work) (void *argument), void *argument)
@@ -167,7 +165,7 @@ clear_digests(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to)
 		kept_execute(kept, KEPT_CLEAR_DIGESTS_ONE, groups, i);
 }
 
-/* Readers make the digest of this group. */
+/* Leave the digest of this group to readers. */
 static void
 leave_to_readers(Kept *kept, SPITupleTable *groups, uint64 group)
 {
@@ -194,7 +192,7 @@ keep_some(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to, LongWork *w
 	tuplestore_end(attempt.rows);
 	if (done)
 		return;
-	/* Those that failed have been counted. */
+	/* The failed attempt has been counted in the progress. */
 	if (to - from > 1)
 	{
 		uint64		middle = from + (to - from) / 2;
@@ -241,7 +239,7 @@ keep_digests_left(Kept *kept)
  * ----------
  */
 
-/* All rows of a query, which may be planned for several processes, as INSERT … SELECT never is. */
+/* Receives all rows of a query, which can use parallel workers, unlike INSERT … SELECT. */
 typedef struct AllDigests
 {
 	DestReceiver receiver;
@@ -283,8 +281,8 @@ make_all_digests(void *argument)
 }
 
 /*
- * Several processes make the digests of many groups, each those of a part, one by one, if what they read and call is
- * safe there.  The leader makes none: meanwhile others could not hand on what they have made.
+ * Several processes compute the digests of many groups, each those of a part, if what they read and call is
+ * safe there.  The leader computes none, since meanwhile it could not receive the rows of the others.
  */
 static const char *
 text_of_all_digests(const Kept *kept, uint64 n_groups)
@@ -322,7 +320,7 @@ keep_all_digests(Kept *kept, bool is_asked, uint64 n_groups)
 	if (!OidIsValid(kept->digests))
 		return;
 	kept_execute_once(kept, KEPT_CLEAR_ALL_DIGESTS);
-	/* A group that is divided counts more than once. */
+	/* A group with several divisions is counted more than once. */
 	begin_long_work(&work, "summed up", "groups", kept_source(kept), "about ", n_groups);
 	all.rows = tuplestore_begin_heap(false, false, work_mem);
 	all.text = text_of_all_digests(kept, n_groups);

@@ -1,9 +1,9 @@
 /*
  * enabled.c
- *		When a trigger of ours fires, by session_replication_role.
+ *		When our triggers fire, depending on session_replication_role.
  *
- * As ALTER TABLE … ENABLE ALWAYS TRIGGER and ENABLE REPLICA TRIGGER, also where the
- * statement that needs it reads the table, as CREATE TRIGGER allows.
+ * Works like ALTER TABLE … ENABLE ALWAYS TRIGGER and ENABLE REPLICA TRIGGER, but also, like CREATE TRIGGER,
+ * while the statement that needs it reads the table.
  */
 #include "postgres.h"
 
@@ -44,7 +44,7 @@ set_enabled(Relation triggers, HeapTuple found, char fires)
 	CacheInvalidateRelcacheByRelid(trigger->tgrelid);
 }
 
-/* enable_trigger(trigger oid, fires "char"): a trigger that maintain made, as in pg_trigger.tgenabled. */
+/* enable_trigger(trigger oid, fires "char"): sets pg_trigger.tgenabled of a trigger that maintain created. */
 Datum
 stepadv_enable_trigger(PG_FUNCTION_ARGS)
 {

@@ -1,9 +1,9 @@
 /*
  * fold.c
- *		Folding kept groups again.
+ *		Folds kept groups again.
  *
- * A session that changes a group locks its row first and then folds it, in a snapshot
- * that has what the one before committed.
+ * A session that changes a group first locks its row and then folds it, in a snapshot that sees what the
+ * previous session committed.
  */
 #include "postgres.h"
 
@@ -25,9 +25,9 @@
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 
 /*
- * Of so many changed groups, and if they are this part of all, a refresh folds everything:
- * one scan of the tables instead of so many.  To fold a group through the index was
- * measured to take between once and twice as long as its part of a fold of all of them.
+ * If at least this many groups changed, and this part of all, a refresh folds everything: one scan of the
+ * tables instead of one per group.  Folding a group through the index takes between once and twice as long as
+ * its part of a fold of all groups.
  */
 #define MANY_GROUPS 100
 #define LARGE_PART 0.45
@@ -37,7 +37,7 @@ PG_FUNCTION_INFO_V1(stepadv_fold_groups);
  * ----------
  */
 
-/* Nothing, of no group. */
+/* The shape of a group; zeros if it is NULL. */
 static GroupShape
 shape_of(HeapTuple row, TupleDesc desc, int column)
 {
@@ -49,7 +49,7 @@ shape_of(HeapTuple row, TupleDesc desc, int column)
 	return group_shape((RolloutGroup *) PG_DETOAST_DATUM_SLICE(value, 0, sizeof(RolloutGroup) - VARHDRSZ));
 }
 
-/* Whether rollouts have come, but no step of them yet. */
+/* Have rollouts been added, but no steps of them yet? */
 static bool
 awaits_steps(HeapTuple row, TupleDesc desc)
 {
@@ -59,7 +59,7 @@ awaits_steps(HeapTuple row, TupleDesc desc)
 	return now.n_rollouts > before.n_rollouts && now.n_steps == before.n_steps;
 }
 
-/* Fold one; whether it awaits_steps, where that is known and used. */
+/* Fold a group; returns awaits_steps, where that is known and used. */
 static bool
 fold_one(Kept *kept, SPITupleTable *groups, uint64 group, bool has_grown)
 {
@@ -85,7 +85,7 @@ fold_these(Kept *kept, SPITupleTable *groups, bool have_grown, LongWork *work)
 	uint64		n = groups->numvals;
 	bool	   *await_steps = ALLOCATE_ZEROED_ARRAY(bool, n);
 
-	/* In order, so that two writers of the same groups do not wait for each other. */
+	/* In order, so that two writers of the same groups do not deadlock. */
 	for (uint64 i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -104,7 +104,7 @@ fold_these(Kept *kept, SPITupleTable *groups, bool have_grown, LongWork *work)
 		await_steps[i] = fold_one(kept, groups, i, have_grown);
 		group_done(kept, work);
 	}
-	/* The groups' rows are ours: so are their digests. */
+	/* Holding the locks on the groups' rows, we may also change their digests. */
 	keep_digests(kept, groups, await_steps, work);
 	pfree(await_steps);
 }
@@ -123,7 +123,7 @@ fold_all(Kept *kept, bool is_asked)
 				 errhint("TRUNCATE of a table whose groups are maintained folds them all.")));
 	LockRelationOid(kept->folded, ShareRowExclusiveLock);
 	allow_sequential_scans(kept, true);
-	/* As much as who makes an index may take. */
+	/* As much memory as CREATE INDEX may use. */
 	if (is_asked && maintenance_work_mem > work_mem)
 		kept_set("work_mem", psprintf("%d", maintenance_work_mem));
 	kept_execute_once(kept, KEPT_CLEAR_ALL);
@@ -138,7 +138,7 @@ fold_all(Kept *kept, bool is_asked)
 		rows_read_for = NULL;
 	}
 	PG_END_TRY();
-	/* Digests are made by a plan for so many groups. */
+	/* Digests are computed by a plan for this number of groups. */
 	if (is_asked)
 		kept_execute_once(kept, KEPT_ANALYZE);
 	keep_all_digests(kept, is_asked, n);
@@ -148,7 +148,7 @@ fold_all(Kept *kept, bool is_asked)
 	return n;
 }
 
-/* Of tables of which it is known how many groups they have. */
+/* Are n groups most of all?  Only if the statistics of the table are known. */
 static bool
 are_most(const Kept *kept, uint64 n)
 {
@@ -164,21 +164,20 @@ are_most(const Kept *kept, uint64 n)
 }
 
 /*
- * Those that wait; how many there were.  is_asked: no other session changes kept
- * groups meanwhile, so all may be folded where that is cheaper, and progress reports how
- * far it is.
+ * Fold the pending groups; returns their number.  is_asked: no other session changes kept groups meanwhile,
+ * so that all may be folded if that is cheaper, and progress is reported.
  */
 static uint64
 fold_waiting(Kept *kept, bool is_asked)
 {
-	/* Changes are committed together with their row there, and to fold takes a later snapshot. */
+	/* Changes are committed with their row in this table, and folding takes a later snapshot. */
 	uint64		n = kept_query(kept, KEPT_TAKE_WAITING, NULL, 0);
 	SPITupleTable *groups = SPI_tuptable;
 	bool		is_all = false;
 
 	if (n == 0)
 		return 0;
-	/* NULL, which is the last: all of them. */
+	/* NULL, which sorts last, means all groups. */
 	(void) heap_getattr(groups->vals[n - 1], 1, groups->tupdesc, &is_all);
 	if (is_all)
 		return fold_all(kept, is_asked);
@@ -195,7 +194,7 @@ fold_waiting(Kept *kept, bool is_asked)
 }
 
 /* ----------
- * Asked for
+ * On request
  * ----------
  */
 
@@ -210,7 +209,7 @@ fold_as_asked(Kept *kept, void *argument)
 {
 	Request    *request = argument;
 
-	/* One at a time; readers go on. */
+	/* One session at a time; readers are not blocked. */
 	LockRelationOid(kept->folded, ShareRowExclusiveLock);
 	if (request->everything && OidIsValid(kept->changed))
 		kept_execute(kept, KEPT_TAKE_WAITING, NULL, 0);
@@ -227,10 +226,7 @@ fold_as_asked(Kept *kept, void *argument)
 	}
 }
 
-/*
- * fold_groups(attachment regclass, everything boolean): those that wait, or all;
- * how many.
- */
+/* fold_groups(attachment regclass, everything boolean): folds the pending groups, or all; returns their number. */
 Datum
 stepadv_fold_groups(PG_FUNCTION_ARGS)
 {

@@ -5,13 +5,12 @@
 #include "upkeep/kept.h"
 
 /*
- * These groups, which are in the order of their keys, and their digests.
- * have_grown: rows were added to them, nothing else.  work, unless NULL, reports how far
- * it is.
+ * Fold these groups, in the order of their keys, and their digests.  have_grown: rows were only added to
+ * them.  work, unless NULL, reports progress.
  */
 extern void fold_these(Kept *kept, SPITupleTable *groups, bool have_grown, LongWork *work);
 
-/* All of them; returns how many. is_asked: by refresh(full). */
+/* Fold all groups; returns their number.  is_asked: by refresh(full). */
 extern uint64 fold_all(Kept *kept, bool is_asked);
 
 #endif							/* STEPADV_FOLD_H */

@@ -1,12 +1,12 @@
 /*
  * kept.c
- *		What a session caches of an attachment whose groups are kept, and the
- *		plans of the statements that keep them.
+ *		The session's cache of an attachment whose groups are kept, and the plans of the statements that keep
+ *		them.
  *
- * Everything is known by number and by OID; names are written into the statements
- * (kept_text.c) from the catalog, exactly, when they are prepared.  What is known is
- * forgotten when anything that it depends on changes: a plan that reads all of it (the
- * views, what they read, the kept tables, the attachment) and is never run shows.
+ * Objects are known by number and by OID.  Their exact names are taken from the catalog when the statements
+ * are prepared (kept_text.c).  A cache entry is discarded when anything that it depends on changes (the
+ * views, what they read, the kept tables, the attachment): a plan that reads all of it, and never runs,
+ * becomes invalid then.
  */
 #include "postgres.h"
 
@@ -51,7 +51,7 @@ kept_prepare(const Kept *kept, const char *text, int n_parameters)
 
 	for (int i = 0; i < kept->n_keys; i++)
 		types[i] = TupleDescAttr(kept->groups, i)->atttypid;
-	/* One plan for all groups: to fold is dearer than to plan, but not by much. */
+	/* One plan for all groups: folding takes longer than planning, but not by much. */
 	plan = SPI_prepare_cursor(text, n_parameters, types, CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
@@ -59,7 +59,7 @@ kept_prepare(const Kept *kept, const char *text, int n_parameters)
 	return plan;
 }
 
-/* A trigger within what another one of ours does must not free what that one runs. */
+/* A trigger that fires within another one of ours must not free a plan that is running. */
 void
 kept_forget_plan(SPIPlanPtr plan)
 {
@@ -89,7 +89,7 @@ kept_query(Kept *kept, KeptStatement statement, SPITupleTable *groups, uint64 gr
 		values[i] = heap_getattr(groups->vals[group], i + 1, groups->tupdesc, &isnull);
 		nulls[i] = isnull ? 'n' : ' ';
 	}
-	/* Not read-only: each takes a snapshot that has what was committed before. */
+	/* Not read-only: each statement takes a snapshot that sees what was committed before. */
 	result = SPI_execute_plan(kept->plans[statement], values, nulls, false, 0);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
@@ -121,7 +121,7 @@ kept_execute_once(Kept *kept, KeptStatement statement)
 }
 
 /* ----------
- * What is known
+ * Cached facts
  * ----------
  */
 
@@ -155,8 +155,8 @@ oid_column(HeapTuple row, TupleDesc desc, int column)
 }
 
 /*
- * The attachment's row; false if there is none, or nothing is kept.  Sessions that
- * have it locked are waited for: to go on without it would leave the groups stale.
+ * Read the attachment's row; false if there is none, or nothing is kept.  Waits for sessions that have locked
+ * it, since without it the groups would become stale.
  */
 static bool
 read_attachment(Kept *kept)
@@ -191,7 +191,7 @@ read_attachment(Kept *kept)
 	return kept->n_keys > 0;
 }
 
-/* A list of groups that is gone can have nothing added to it. */
+/* Pending groups cannot be recorded if their table was dropped. */
 static bool
 is_complete(const Kept *kept)
 {
@@ -215,7 +215,7 @@ describe_groups(Kept *kept)
 	finish_tuple_desc(kept->groups);
 }
 
-/* Whether an index leads to the rows of a group: it begins with the group's columns. */
+/* Does an index that begins with the group's columns lead to the rows of a group? */
 static bool
 has_group_index(Oid relation, const AttrNumber *keys, int n_keys)
 {
@@ -245,7 +245,7 @@ has_group_index(Oid relation, const AttrNumber *keys, int n_keys)
 	return found;
 }
 
-/* What follows from the row. */
+/* Look up what follows from the attachment's row. */
 static void
 look_up_kept(Kept *kept)
 {
@@ -262,7 +262,7 @@ look_up_kept(Kept *kept)
 	{
 		const TableRead *read = lfirst(cell);
 
-		/* A server that holds foreign rows has its own indexes. */
+		/* Foreign rows are indexed on their own server. */
 		if (get_rel_relkind(read->relation) != RELKIND_FOREIGN_TABLE)
 			kept->by_index &= has_group_index(read->relation, read->keys, kept->n_keys);
 		if (!may_read(read, kept->owner))
@@ -283,14 +283,14 @@ forget_kept(Kept *kept)
 	kept_forget_plan(kept->watch);
 	for (int i = 0; i < N_KEPT_STATEMENTS; i++)
 		kept_forget_plan(kept->plans[i]);
-	/* Callers that use it now keep what they have. */
+	/* Callers that use the entry now keep it. */
 	if (n_at_work <= 1)
 		MemoryContextDelete(kept->context);
 }
 
 /*
- * Something below the views is another, perhaps.  What is folded from now on is folded
- * from that, also when it is soon as it was: a partition that comes and goes again.
+ * Something below the views may have changed.  From now on, groups are folded from the new state, even if the
+ * old one soon returns: a partition that is attached and detached again.
  */
 static void
 note_changes(const Kept *kept)
@@ -333,7 +333,7 @@ find_kept(Oid attachment)
 		hash_search(all_kept, &attachment, HASH_REMOVE, NULL);
 		forget_kept(kept);
 	}
-	/* Not to be left behind by an error. */
+	/* So that an error frees it. */
 	context = AllocSetContextCreate(CurrentMemoryContext, "stepadv kept groups", ALLOCSET_SMALL_SIZES);
 	kept = MemoryContextAllocZero(context, sizeof(Kept));
 	kept->context = context;
@@ -381,9 +381,9 @@ with_kept(Oid attachment, KeptWork work, void *argument)
 	SPI_connect();
 
 	/*
-	 * As the server does for foreign keys: writers need no privilege on what is kept.  And
-	 * as it does where it runs a user's code: what the owner left for the end of the
-	 * transaction, a deferred trigger, would run with the writer's rights.
+	 * As for the server's foreign keys, writers need no privilege on the kept tables.  As where the server
+	 * runs users' code, operations are restricted: a deferred trigger that the owner left for the end of the
+	 * transaction would run with the writer's privileges.
 	 */
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(owner, context | KEEPING_CONTEXT | SECURITY_RESTRICTED_OPERATION);
@@ -399,8 +399,8 @@ with_kept(Oid attachment, KeptWork work, void *argument)
 		if (kept != NULL)
 		{
 			/*
-			 * A session that began with empty tables must not read all of them
-			 * for each group when they have grown.
+			 * A session that began with empty tables must not scan all of them for each group when they have
+			 * grown.
 			 */
 			if (kept->by_index)
 				allow_sequential_scans(kept, false);

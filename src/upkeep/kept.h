@@ -1,7 +1,7 @@
 /*
  * kept.h
- *		Groups that maintain keeps: what a session caches of an attachment, and
- *		the statements that keep its tables right.
+ *		Groups kept by maintain: the session's cache of an attachment, and the statements that update its
+ *		tables.
  */
 #ifndef STEPADV_KEPT_H
 #define STEPADV_KEPT_H
@@ -16,8 +16,8 @@ typedef enum KeptHow
 } KeptHow;
 
 /*
- * The statements, see their texts in kept_text.c.  ONE is given a group's columns as
- * parameters; SET reads the groups in the relation GROUPS_NAME.
+ * The statements; kept_text.c has their texts.  ONE has a group's columns as parameters; SET reads the groups
+ * in the relation GROUPS_NAME.
  */
 typedef enum KeptStatement
 {
@@ -58,50 +58,50 @@ typedef struct Kept
 	Oid			source;
 	KeptHow		how;
 	int			n_keys;
-	Oid			fresh;			/* view: the groups folded when asked */
+	Oid			fresh;			/* view: the groups folded on demand */
 	Oid			folded;			/* table: the groups kept */
-	Oid			changed;		/* table: groups that wait */
-	Oid			seen;			/* table: rows that were seen of each; or InvalidOid */
-	Oid			fresh_digests;	/* view: their digests, made when asked; or InvalidOid */
+	Oid			changed;		/* table: pending groups */
+	Oid			seen;			/* table: rows seen of each group; or InvalidOid */
+	Oid			fresh_digests;	/* view: their digests, computed on demand; or InvalidOid */
 	Oid			made_digests;	/* view: the same, computed from the kept groups */
 	Oid			digests;		/* table: the digests kept; or InvalidOid */
 	bool		by_index;		/* an index leads to the rows of a group */
-	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
+	Oid			unreadable;		/* a table below that the owner cannot read, or InvalidOid */
 	TupleDesc	groups;			/* k1, k2, ...: the columns of the group in the kept table */
-	uint64		generation;		/* a number of its own for each time it is looked up */
+	uint64		generation;		/* different each time it is looked up */
 	MemoryContext context;
-	SPIPlanPtr	watch;			/* never run; valid as long as all of this is */
+	SPIPlanPtr	watch;			/* never run; valid as long as this entry */
 	SPIPlanPtr	plans[N_KEPT_STATEMENTS];	/* made when needed */
 } Kept;
 
 typedef void (*KeptWork) (Kept *kept, void *argument);
 
 /*
- * Do the work with the rights of the attachment's owner and settings of our own,
- * connected to SPI.  Nothing is done if the attachment keeps no groups.
+ * Do the work with the privileges of the attachment's owner and settings of our own, connected to SPI.  Does
+ * nothing if the attachment keeps no groups.
  */
 extern void with_kept(Oid attachment, KeptWork work, void *argument);
 
-/* A setting for the work. */
+/* Change a setting for the work. */
 extern void kept_set(const char *name, const char *value);
 
-/* Whether tables may be read as a whole where an index leads to groups. */
+/* May tables be scanned sequentially although an index leads to groups? */
 extern void allow_sequential_scans(const Kept *kept, bool allow);
 
-/* The views that kept groups are folded by, and others whose changes change what is kept. */
+/* The views whose changes change what is kept: the one that folds groups, and that of their digests. */
 extern List *kept_views(const Kept *kept);
 
 /*
- * Run a statement; the group's columns are its parameters where it has some.  How
- * many rows it was about.  kept_query leaves what it found in SPI_tuptable.
+ * Run a statement, with the group's columns as its parameters if it has any.  Returns the number of rows
+ * processed.  kept_query leaves its result in SPI_tuptable.
  */
 extern uint64 kept_execute(Kept *kept, KeptStatement statement, SPITupleTable *groups, uint64 group);
 extern uint64 kept_query(Kept *kept, KeptStatement statement, SPITupleTable *groups, uint64 group);
 
-/* Run one that is planned for the tables as they are now. */
+/* Run a statement that is planned for the current state of the tables. */
 extern uint64 kept_execute_once(Kept *kept, KeptStatement statement);
 
-/* The template of one. */
+/* The template of a statement. */
 extern const char *kept_statement_text(KeptStatement statement);
 
 /* The source as messages show it. */

@@ -1,7 +1,6 @@
 /*
  * kept_text.c
- *		The statements that keep groups, as templates, and names from the catalog
- *		in their holes.
+ *		The statements that keep groups: templates with placeholders for names from the catalog.
  */
 #include "postgres.h"
 
@@ -17,32 +16,32 @@
 #include "upkeep/kept.h"
 
 /*
- * The texts.  In braces:
+ * The templates.  Placeholders:
  *
  *	{C}		name of the relation with alias c
  *	{c*}	its group columns; {c.*}: with the alias
  *	{d+}	the columns after these, with the alias
- *	{c|g}	those of one alias or the other
+ *	{c|g}	those of one alias or, where NULL, of the other
  *	{c:g}	the same with their names before them: arguments of jsonb_build_object
  *	{c=g}	the condition that two aliases have the same group
  *	{value}, {at}, {fresh}, {digest}	the columns rollouts and refreshed_at of c, rollouts of f, digest of d
  *
- * Aliases: c the kept groups (e as they were), f the same folded when asked, d their digests, p the view
- * that these are made by, w groups that wait, s rows that were seen of each, g groups of a statement (columns
- * k1, k2, ...), r rows of p, $ parameters.
+ * Aliases: c the kept groups (e their previous versions), f the same folded on demand, d their digests, p the view
+ * that computes these, w pending groups, s rows seen of each group, g groups of a statement (columns k1, k2, ...),
+ * r rows of p, $ parameters.
  */
 static const char *const texts[N_KEPT_STATEMENTS] = {
-	/* A row that an older snapshot shows, but is gone, is found here alone. */
+	/* Only this detects a row that is visible to an older snapshot but gone. */
 	[KEPT_LOOK] = "SELECT FROM {C} c WHERE {c=$} FOR UPDATE",
-	/* Locks the row, whether it was there or not. */
+	/* Locks the row, whether it existed or not. */
 	[KEPT_CLAIM] = "INSERT INTO {C} AS c ({c*}) VALUES ({$*}) ON CONFLICT ({c*}) DO UPDATE SET {value} = c.{value} WHERE false",
 	/*
-	 * The row is written in any case: a transaction with an older snapshot that
-	 * changes the same group must fail, and this is how it finds out.
+	 * The row is always written: a transaction with an older snapshot that changes the same group must fail,
+	 * and this is how it is detected.
 	 */
 	[KEPT_FOLD_ONE] = "UPDATE {C} c SET {at} = pg_catalog.clock_timestamp(), {value} = (SELECT f.{fresh} FROM {F} f WHERE {f=$}) "
 	"WHERE {c=$} RETURNING c.{value} IS NULL",
-	/* The same, and the current and the earlier value: the statement's snapshot is older than its row. */
+	/* The same, with the current and the previous value: the statement's snapshot is older than its row. */
 	[KEPT_FOLD_GROWN] = "UPDATE {C} c SET {at} = pg_catalog.clock_timestamp(), {value} = (SELECT f.{fresh} FROM {F} f WHERE {f=$}) "
 	"WHERE {c=$} RETURNING c.{value} IS NULL, c.{value}, (SELECT e.{value} FROM {E} e WHERE {e=$})",
 	[KEPT_FOLD_SET] = "UPDATE {C} c SET {at} = pg_catalog.clock_timestamp(), {value} = f.{fresh} "
@@ -58,7 +57,7 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_MAKE_DIGESTS_ONE] = "SELECT p.* FROM {P} p WHERE {p=$}",
 	[KEPT_MAKE_DIGESTS_SET] = "SELECT p.* FROM {P} p JOIN " GROUPS_NAME " g ON {p=g}",
 	[KEPT_MAKE_ALL_DIGESTS] = "SELECT p.* FROM {P} p",
-	/* By index, group by group, of so many parts one: nothing is read twice by processes that share them. */
+	/* By index, group by group, one of several parts: processes that share the work read nothing twice. */
 	[KEPT_MAKE_PART_OF_DIGESTS] = "SELECT p.* FROM {C} c CROSS JOIN LATERAL (SELECT p.* FROM {P} p WHERE {p=c} OFFSET 0) p "
 	"WHERE abs(hashtid(c.ctid) % $1) = $2",
 	[KEPT_ANALYZE_DIGESTS] = "ANALYZE {D}",
@@ -132,7 +131,7 @@ append_keys(StringInfo text, const Kept *kept, char alias, bool qualified)
 		appendStringInfo(text, "%s%s", i > 0 ? ", " : "", key_of(kept, alias, qualified, i));
 }
 
-/* The group of one alias or the other; named: with the names that people know. */
+/* The group of one alias or the other; named: with the users' column names. */
 static void
 append_either_keys(StringInfo text, const Kept *kept, char one, char other, bool named)
 {
@@ -148,7 +147,7 @@ append_either_keys(StringInfo text, const Kept *kept, char one, char other, bool
 	}
 }
 
-/* Columns of one group have one type everywhere, and its own equality. */
+/* Columns of a group have the same type everywhere, and the equality of that type. */
 static void
 append_match(StringInfo text, const Kept *kept, char one, char other)
 {

@@ -2,15 +2,15 @@
  * read_below.c
  *		read_below(views): what kept groups are folded from, and what of it must not be kept.
  *
- * The tables, views and functions that are found by reading the stored queries, without a lock on
- * anything, and enums where a value becomes a text.  An unread column of a view is passed
- * over.  Functions of the server and of extensions are known by their names alone: they are not given.
+ * Finds tables, views, functions, and enums that become texts, by reading the stored queries, without locks.
+ * Unread columns of views are skipped.  Functions of the server and of extensions are identified by name and
+ * not listed.
  *
- * What is kept must be what anybody would fold at any time, as in an index on an
- * expression: of functions that are not IMMUTABLE only those of the server are
- * taken that are STABLE for the sake of other types than they are given (what makes a
- * text of anything), and functions whose parsed body (BEGIN ATOMIC) has nothing but
- * that.  The declared volatility of a function is believed.
+ * As in an index on an expression, the kept value must be the same whoever folds it, and whenever.  Of
+ * functions that are not IMMUTABLE, only these are accepted: functions of the server that are STABLE only
+ * because of types other than those they get (such as conversions of any type to text), STABLE functions of
+ * this extension, and functions whose parsed body (BEGIN ATOMIC) has nothing else.  The declared volatility
+ * of a function is trusted.
  */
 #include "postgres.h"
 
@@ -51,7 +51,7 @@
 PG_FUNCTION_INFO_V1(stepadv_read_below);
 PG_FUNCTION_INFO_V1(stepadv_mark_below);
 
-/* What was given. */
+/* An object that was listed. */
 typedef struct Seen
 {
 	const char *kind;
@@ -64,16 +64,16 @@ typedef struct Walk
 	Tuplestorestate *rows;
 	TupleDesc	desc;
 	List	   *seen;
-	Oid			place;			/* the view whose query this is, or calls this */
+	Oid			place;			/* the view whose query this is, or that calls the function */
 	Oid			function;		/* whose body this is part of */
 	Query	   *query;			/* the innermost */
-	Node	   *node;			/* whose functions are looked at */
+	Node	   *node;			/* whose functions are examined */
 	Oid			own;			/* this extension, whose functions do not depend on settings */
 } Walk;
 
 static bool walk_node(Node *node, void *context);
 
-/* A table, view, function or enum; or with a name what must not be kept, in this table or view. */
+/* List a table, view, function or enum; with a name, something in this table or view that must not be kept. */
 static void
 give(Walk *walk, const char *kind, Oid object, const char *name)
 {
@@ -98,7 +98,7 @@ find_seen(const Walk *walk, const char *kind, Oid object)
 	return NULL;
 }
 
-/* Gives it, unless that was done; whether it was not. */
+/* List an object unless it was listed before; returns true if it is new. */
 static bool
 give_once(Walk *walk, const char *kind, Oid object)
 {
@@ -119,8 +119,8 @@ give_once(Walk *walk, const char *kind, Oid object)
  */
 
 /*
- * Triggers do not get the values of virtual generated columns, which 18 has: a change of what
- * they read would not be seen.
+ * Triggers do not get the values of virtual generated columns (since 18), so changes of what these read would
+ * not be seen.
  */
 static void
 refuse_virtual(Walk *walk, Oid table, const Bitmapset *columns)
@@ -154,7 +154,7 @@ walk_table(Walk *walk, Oid table, const Bitmapset *columns)
  * ----------
  */
 
-/* The server's that return the time, the user or a setting: stable within a statement, and no longer. */
+/* Does a function of the server return the time, the user or a setting, which are stable only within a statement? */
 static bool
 says_what_is_now(const FormData_pg_proc *proc)
 {
@@ -169,7 +169,7 @@ says_what_is_now(const FormData_pg_proc *proc)
 	return false;
 }
 
-/* Whether settings of the session have no part in a value's text: not times, whose text they shape. */
+/* Is a value's text independent of settings?  That of dates and times is not. */
 static bool
 is_plain(Oid type)
 {
@@ -228,7 +228,7 @@ type_of(Node *argument)
 	return exprType(IsA(argument, TargetEntry) ? (Node *) ((TargetEntry *) argument)->expr : argument);
 }
 
-/* A constant text among the arguments; NULL if that is none. */
+/* A constant text among the arguments; NULL if it is something else. */
 static char *
 constant_text(List *arguments, int number)
 {
@@ -239,7 +239,7 @@ constant_text(List *arguments, int number)
 	return TextDatumGetCString(constant->constvalue);
 }
 
-/* Whether a STABLE function of the server depends on settings, given these arguments. */
+/* Does a STABLE function of the server depend on settings, given these arguments? */
 static bool
 depends_on_settings(Node *node, const FormData_pg_proc *proc)
 {
@@ -248,7 +248,7 @@ depends_on_settings(Node *node, const FormData_pg_proc *proc)
 	char	   *text;
 	ListCell   *cell;
 
-	/* The language of names of days and months, and the decimal point. */
+	/* The language of day and month names, and the decimal point. */
 	if (strcmp(name, "to_char") == 0 && type_of(linitial(arguments)) != TIMESTAMPTZOID)
 	{
 		text = constant_text(arguments, 1);
@@ -264,7 +264,7 @@ depends_on_settings(Node *node, const FormData_pg_proc *proc)
 	return !is_plain(exprType(node));
 }
 
-/* As people wrote it. */
+/* The function as users write it. */
 static char *
 description(Node *node, const char *name)
 {
@@ -278,7 +278,7 @@ description(Node *node, const char *name)
 	return psprintf("%s()", name);
 }
 
-/* What is kept must not depend on when and by whom it was folded. */
+/* Kept values must not depend on who folded them, and when. */
 static void
 refuse_function(Walk *walk, const FormData_pg_proc *proc, Oid extension, bool has_body)
 {
@@ -313,7 +313,7 @@ walk_aggregate(Walk *walk, Oid function)
 	ReleaseSysCache(tuple);
 }
 
-/* The function's own queries, as the view's that calls it. */
+/* The function's queries are treated like those of the view that calls it. */
 static void
 walk_body(Walk *walk, Oid function, char *body)
 {
@@ -324,7 +324,7 @@ walk_body(Walk *walk, Oid function, char *body)
 	walk->seen = inner.seen;
 }
 
-/* For check_functions_in_node: continues. */
+/* For check_functions_in_node: returns false to continue. */
 static bool
 walk_function(Oid function, void *context)
 {
@@ -352,7 +352,7 @@ walk_function(Oid function, void *context)
 	return false;
 }
 
-/* What a value is known by where it becomes a text: the labels of an enum. */
+/* The text of an enum value depends on the labels of the enum. */
 static void
 walk_type(Walk *walk, Oid type)
 {
@@ -365,7 +365,7 @@ walk_type(Walk *walk, Oid type)
  * ----------
  */
 
-/* With other columns than before it is looked at once more, with all of them. */
+/* If it is read again with other columns, it is examined again with all of them. */
 static void
 walk_view(Walk *walk, Oid view, const Bitmapset *columns)
 {
@@ -462,14 +462,13 @@ stepadv_read_below(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * Whether all of it is what it was
+ * Has anything below changed?
  *
- * Whatever is replaced, attached, detached, enabled or renamed has another row in the
- * catalog, or the same in another place.
+ * Whatever is replaced, attached, detached, enabled or renamed gets another row in the catalog, or its row moves.
  * ----------
  */
 
-/* Which rows describe what is seen: of a table, each of its family. */
+/* The catalog rows that describe an object; for a table, those of each member of its family. */
 static const struct
 {
 	const char *kind;
@@ -499,7 +498,10 @@ mark_object(int64 mark, const char *kind, Oid object)
 	return mark;
 }
 
-/* mark_below(views regclass[], noted jsonb): of what was noted, perhaps elsewhere; if that is as it was, so is all. */
+/*
+ * mark_below(views regclass[], noted jsonb): a mark of what was noted, perhaps in another database; equal if
+ * nothing changed.
+ */
 Datum
 stepadv_mark_below(PG_FUNCTION_ARGS)
 {

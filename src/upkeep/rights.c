@@ -1,12 +1,11 @@
 /*
  * rights.c
- *		Who may read kept groups: roles that may read all that they are folded from, as
- *		long as that is what it was.
+ *		Who may read kept groups: roles that may read everything that they are folded from, as long as that is
+ *		unchanged.
  *
- * The views over kept tables, and a policy on these, ask this in each query, so that
- * they follow what is granted and revoked on the tables below, row security that is
- * switched on there later, and what no trigger sees: a partition that is dropped, a view
- * that is replaced.
+ * The views over kept tables, and a policy on these, check this in each query.  So they respect later grants
+ * and revokes on the tables below, row security enabled there later, and changes that no trigger sees, such
+ * as dropping a partition or replacing a view.
  */
 #include "postgres.h"
 
@@ -53,25 +52,25 @@ may_read(const TableRead *read, Oid role)
 /* ----------
  * The tables below a view
  *
- * What a view reads is found by reading its query and those below it.  A session
- * remembers it, and that what is kept is not stale, until something in the catalog changes.
+ * They are found by reading the queries of the view and of those below it.  The session caches them, and the fact
+ * that the kept groups are not stale, until something in the catalog changes.
  * ----------
  */
 
 typedef struct ReadView
 {
 	Oid			view;
-	uint64		as_of;			/* of the catalog's changes, see catalog_changes */
-	bool		is_fresh;		/* what is kept of it was found not to be stale */
+	uint64		as_of;			/* catalog_changes then */
+	bool		is_fresh;		/* the kept groups were not stale */
 	MemoryContext context;
-	List	   *between;		/* views that it reads, one after the other */
+	List	   *between;		/* views below it, from one to the next */
 	List	   *tables;			/* of TableRead, without keys */
-	List	   *empty;			/* partitions that came since: it is fresh as long as they are empty */
+	List	   *empty;			/* partitions added since: it is fresh while they are empty */
 } ReadView;
 
 static List *read_views = NIL;
 
-/* What a view reads may be views in their turn, which have grants of their own. */
+/* The views below a view, which have grants of their own. */
 static List *
 views_between(Oid view)
 {
@@ -82,7 +81,7 @@ views_between(Oid view)
 	return views;
 }
 
-/* Views are few in a session: those that are gone are left in the list. */
+/* A session uses few views, so those that were dropped stay in the list. */
 static ReadView *
 remembered(Oid view)
 {
@@ -140,7 +139,7 @@ below(Oid view)
 }
 
 /* ----------
- * Whether it is stale
+ * Staleness
  * ----------
  */
 
@@ -162,7 +161,7 @@ are_empty(List *tables)
 	return are;
 }
 
-/* An error if what triggers keep is no longer what a fold would give. */
+/* Raise an error if groups kept by triggers differ from what a fold would return. */
 static void
 require_fresh(ReadView *known)
 {
@@ -216,7 +215,7 @@ require_table(const TableRead *read, Oid owner)
 {
 	const char *name = get_rel_name(read->relation);
 
-	/* A session that changes rows now cannot have the groups folded, see triggers.c. */
+	/* A session that writes rows cannot fold the groups then, see triggers.c. */
 	if (!OidIsValid(owner) || !may_read(read, owner))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -232,9 +231,8 @@ require_table(const TableRead *read, Oid owner)
 }
 
 /*
- * may_read_kept(view regclass): true, or the error that reading the tables below
- * the view would be, or that what is kept is stale.  Called for each row, it asks for
- * the first.
+ * may_read_kept(view regclass): true, or the error that reading the tables below the view would raise, or
+ * that the kept groups are stale.  Called for each row, it checks only for the first.
  */
 Datum
 stepadv_may_read_kept(PG_FUNCTION_ARGS)
@@ -260,7 +258,7 @@ stepadv_may_read_kept(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(true);
 }
 
-/* No row is left out by it. */
+/* It removes no row. */
 Datum
 stepadv_may_read_kept_support(PG_FUNCTION_ARGS)
 {

@@ -1,11 +1,10 @@
 /*
  * stored_image.c
- *		stored_image(value): the bytes of a value as they are stored.
+ *		stored_image(value): the bytes of a value as stored.
  *
- * Whether an update changed a column is asked of every row of it.  Where a value is
- * outside its row, as the tokens of a step do, these bytes contain the place, and what was not
- * changed is at the same place: nothing of it is read.  Two that have the same bytes are
- * the same; two that have not may be.
+ * They tell for each row of an update whether a column changed.  If a value is stored out of line, like the
+ * tokens of a step, these bytes contain its location.  An unchanged value stays where it is, so nothing of it
+ * is read.  Equal bytes mean equal values; different bytes prove nothing.
  */
 #include "postgres.h"
 
@@ -23,7 +22,7 @@ stepadv_stored_image(PG_FUNCTION_ARGS)
 	Size		size;
 	bytea	   *image;
 
-	/* In memory alone: that is no place that another could not have later. */
+	/* A value in memory only has no lasting location: take its contents. */
 	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
 		value = (struct varlena *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
 	size = VARSIZE_ANY(value);

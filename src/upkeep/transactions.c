@@ -1,9 +1,9 @@
 /*
  * transactions.c
- *		When the oldest transaction began that is still running here.
+ *		When the oldest running transaction of this database began.
  *
- * A row that is stamped with the time may be committed later than rows with a later
- * time: none is missed by who looks at all that is no older than this.
+ * A row with an earlier timestamp may be committed after one with a later timestamp.  A reader that rereads
+ * every row since this time misses none.
  */
 #include "postgres.h"
 
@@ -18,9 +18,8 @@
 PG_FUNCTION_INFO_V1(stepadv_oldest_transaction);
 
 /*
- * oldest_transaction(): now, where none is running.  Sessions without track_activities
- * do not show, nor do transactions that are prepared.  Autovacuum writes no rows, and may
- * take hours.
+ * oldest_transaction(): the current time if none is running.  Sessions without track_activities and prepared
+ * transactions are not seen.  Autovacuum is ignored: it writes no rows, and may take hours.
  */
 Datum
 stepadv_oldest_transaction(PG_FUNCTION_ARGS)
@@ -28,7 +27,7 @@ stepadv_oldest_transaction(PG_FUNCTION_ARGS)
 	TimestampTz oldest = GetCurrentTimestamp();
 	int			n;
 
-	/* What a transaction has read and may see differently later. */
+	/* The transaction caches what it reads of other sessions: read it anew, and leave nothing cached. */
 	pgstat_clear_backend_activity_snapshot();
 	n = pgstat_fetch_stat_numbackends();
 	for (int i = 1; i <= n; i++)

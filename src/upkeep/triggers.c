@@ -2,10 +2,9 @@
  * triggers.c
  *		The trigger functions that keep groups.
  *
- * A trigger's condition names its attachment as a constant of type regclass, which
- * is always true: so it follows renames, goes through a dump by name, and is a
- * dependency.  Which groups a statement changed is known from its transition tables; which a
- * row that logical replication brings, the row.
+ * A trigger's condition is always true and names its attachment as a constant of type regclass.  So the
+ * reference follows renames, is dumped by name, and is a dependency.  The groups that a statement changed are
+ * found from its transition tables, those of a row from logical replication from the row.
  */
 #include "postgres.h"
 
@@ -50,18 +49,18 @@ typedef struct WatchingTrigger
 	Oid			trigger;		/* hash key */
 	Oid			relation;
 	Oid			attachment;
-	uint64		generation;		/* of the attachment, as of which the rest is */
+	uint64		generation;		/* the attachment's, for which the rest is valid */
 	bool		for_rows;		/* a row trigger, see keep_groups_of_rows */
 	bool		is_watched;		/* the attachment's groups depend on the table */
-	bool		is_known;		/* by its columns, which groups change */
-	AttrNumber *keys;			/* of a row trigger: the group's columns; as long as what is known of the attachment */
-	SPIPlanPtr	plan;			/* finds the changed groups, or adds them to those that wait */
+	bool		is_known;		/* the changed groups can be found by its columns */
+	AttrNumber *keys;			/* of a row trigger: the group's columns; valid as long as the attachment's cache */
+	SPIPlanPtr	plan;			/* finds the changed groups, or adds them to the pending ones */
 } WatchingTrigger;
 
 static HTAB *triggers = NULL;
 
 /* ----------
- * Whose trigger it is
+ * The attachment of a trigger
  * ----------
  */
 
@@ -126,7 +125,7 @@ require_trigger(FunctionCallInfo fcinfo, const char *function, bool for_row)
  * ----------
  */
 
-/* The group's columns of a row t, k1, k2, ..., in the order that the kept groups have. */
+/* The group's columns of a row t, as k1, k2, ..., in the order of the kept groups. */
 static void
 append_columns(StringInfo text, const Kept *kept, const WatchedTable *table)
 {
@@ -146,8 +145,8 @@ append_columns(StringInfo text, const Kept *kept, const WatchedTable *table)
 }
 
 /*
- * A row with no value in one of these is of no group.  (A composite value all of
- * whose fields are NULL is a value: IS NOT NULL would not see it.)
+ * A row with NULL in a group column belongs to no group.  (A composite value whose fields are all NULL is a
+ * value, which IS NOT NULL would not see.)
  */
 static void
 append_filter(StringInfo text, const Kept *kept, const WatchedTable *table)
@@ -166,7 +165,7 @@ append_rows(StringInfo text, const Kept *kept, const WatchedTable *table, const 
 	append_filter(text, kept, table);
 }
 
-/* A column, or an array of numbers as stored: tokens are long, and rarely what changed. */
+/* A column, or an array of numbers as stored, since tokens are long and rarely change. */
 static char *
 compared_column(const Kept *kept, const WatchedTable *table, AttrNumber number)
 {
@@ -178,7 +177,7 @@ compared_column(const Kept *kept, const WatchedTable *table, AttrNumber number)
 	return psprintf("t.%s", name);
 }
 
-/* One side of an update: its rows with the text of what the fold reads of them. */
+/* One side of an update: its rows, with the columns read by the fold as a text. */
 static void
 append_images(StringInfo text, const Kept *kept, const WatchedTable *table, const char *rows, int side)
 {
@@ -199,7 +198,7 @@ append_images(StringInfo text, const Kept *kept, const WatchedTable *table, cons
 	append_filter(text, kept, table);
 }
 
-/* A group none of whose rows changed in what the fold reads is as it was. */
+/* A group is unchanged if no row changed in the columns that the fold reads. */
 static void
 append_changed(StringInfo text, const Kept *kept, const WatchedTable *table)
 {
@@ -231,7 +230,7 @@ statement_text(const Kept *kept, const WatchedTable *table, TriggerEvent event)
 	return text.data;
 }
 
-/* The same of one row, whose group's columns are the parameters. */
+/* The same for one row, whose group columns are the parameters. */
 static char *
 row_text(const Kept *kept)
 {
@@ -259,7 +258,7 @@ refuse_shard(Oid relation)
 		elog(ERROR, "stepadv_internal.refuse_shard failed");
 }
 
-/* What the trigger has to do, as of now. */
+/* Look up what the trigger has to do. */
 static void
 look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *data)
 {
@@ -290,9 +289,8 @@ look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *
  */
 
 /*
- * Whether groups can be folded.  Where a table below has another owner by now, who
- * gave no rights to the owner of the groups, it is not for them to refuse what is
- * written: there is a warning (once in a transaction), and readers get an error.
+ * Can groups be folded?  If their owner lost the right to read a table below, as when that got another owner,
+ * writes to it must not fail: there is a warning (once per transaction), and readers get an error.
  */
 static bool
 is_readable(const Kept *kept)
@@ -314,8 +312,8 @@ is_readable(const Kept *kept)
 }
 
 /*
- * Has this trigger a query that gives the groups that a change touches?  Where it is
- * watched without one all groups are kept, or marked as pending.
+ * Does the trigger have a query that finds the changed groups?  If it is watched without one, all groups are
+ * folded or marked as pending.
  */
 static bool
 is_told_by_groups(Kept *kept, WatchingTrigger *watching, TriggerData *data)
@@ -367,20 +365,20 @@ stepadv_keep_groups(PG_FUNCTION_ARGS)
 /* ----------
  * Rows that logical replication applies
  *
- * The apply worker fires no statement triggers.  Row triggers it fires where they are
- * enabled for replicas, and so are ours, which no other user's statements fire, or for
- * nothing: there the statement triggers, which are always enabled, do the work.
+ * The apply worker fires no statement triggers.  It fires row triggers that are enabled for replicas, as ours are.
+ * Users' statements do not fire them, or to no effect: the statement triggers, which are always enabled, do the
+ * work.
  * ----------
  */
 
-/* Whether no statement trigger will see the row: a table's first copy fires them. */
+/* Will no statement trigger see the row?  The initial copy of a table fires them. */
 static bool
 is_applied_alone(void)
 {
 	return IsLogicalWorker() && MyLogicalRepWorker->relstate != SUBREL_STATE_DATASYNC;
 }
 
-/* The group of a row; whether all of its columns are those of another row's. */
+/* Get the group of a row; true if it equals another row's. */
 static bool
 take_keys(const Kept *kept, const WatchingTrigger *watching, HeapTuple row, TupleDesc desc, Datum *values, char *nulls,
 		  const Datum *others, const char *other_nulls)
@@ -443,11 +441,11 @@ stepadv_keep_groups_of_rows(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * Their end
+ * Dropping triggers
  * ----------
  */
 
-/* The triggers of ours that depend on an attachment, on tables of its owner or on these. */
+/* Our triggers that depend on an attachment, on tables of its owner or on the given tables. */
 static ObjectAddresses *
 triggers_of(Oid attachment, const Oid *tables, int n_tables, int *n)
 {
@@ -483,10 +481,9 @@ triggers_of(Oid attachment, const Oid *tables, int n_tables, int *n)
 }
 
 /*
- * drop_triggers(attachment regclass, tables regclass[]): by its owner, also on those of
- * the tables that have another owner by now: they go as they would with DROP TABLE …
- * CASCADE of the attachment, on which they depend.  What another user makes depend on
- * it is left alone, and its table not locked.
+ * drop_triggers(attachment regclass, tables regclass[]): called by the attachment's owner, and also drops
+ * triggers on tables that now have another owner, as DROP TABLE … CASCADE of the attachment would.  Other
+ * users' objects that depend on the attachment are left alone, and their tables are not locked.
  */
 Datum
 stepadv_drop_triggers(PG_FUNCTION_ARGS)
