@@ -121,7 +121,7 @@ keeps_groups_of(Oid attachment, Oid owner)
 
 /*
  * Is a table of this owner asked for?  Attachments of unrelated users over other users' relations are
- * ignored. Over a source count those of the caller, of its owner, of members of that role (being superuser is
+ * ignored.  Over a source count those of the caller, of its owner, of members of that role (being superuser is
  * not enough), and of a former owner who keeps groups by triggers on the owner's tables.
  */
 static bool
@@ -192,7 +192,7 @@ lock_soon(Oid table, Reader *reader)
 /*
  * Open a table, which may have changed before it was locked; NULL if it is not to be read.  If an owner or a
  * source is asked for, or the caller is a member of the owner's role (being superuser is not enough), wait
- * for the lock. Otherwise do not wait, since the owner of a table can lock it for as long as they like.
+ * for the lock.  Otherwise do not wait, since the owner of a table can lock it for as long as they like.
  */
 static Relation
 open_table(Oid table, Reader *reader, Oid type)

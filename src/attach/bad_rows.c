@@ -11,9 +11,9 @@
  * The others have one condition each, in the same order, and count the rows where it is true:
  *
  *	a	any row
- *	s	several rows: no problem if there is only one
- *	m	missing: no problem if the condition is false in no row
- *	l	lacking: no problem if the condition is false in any row
+ *	s	several: a problem only if there are two or more
+ *	m	missing: a problem only if the condition is false in another row
+ *	l	lacking: a problem only if the condition is false in no row
  *
  * Rows without a number have no place in the order, and are ignored for the least number.
  */

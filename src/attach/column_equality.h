@@ -7,7 +7,7 @@
 
 #include "attach/view_query.h"
 
-/* A column of a range table entry, in a query so many levels out from where it is mentioned. */
+/* A column of a range table entry, in a query `levels` levels out from where it is mentioned. */
 typedef struct Column
 {
 	int			levels;

@@ -2,11 +2,11 @@
  * column_lineage.c
  *		Which tables are below views, and which of their columns correspond to the views' keys.
  *
- * Queries are processed from the innermost out.  For each table below a query and each result column o, is
- * there a column k of the table such that a change of a row affects only result rows in which o equals k?
- * There is if o itself comes from there, or if the conditions that hold for all rows affected by the change
- * equate the two. Columns of outer queries that a LATERAL or correlated subquery mentions are constant while
- * it runs.  They are treated in the same way, and the outer query continues from there.
+ * Queries are processed from the innermost out.  For each table below a query and each result column o, we look
+ * for a column k of the table such that a change of a row affects only result rows in which o equals k.  This
+ * is so if o comes from k, or if the conditions that hold for all rows affected by the change equate the two.
+ * Columns of outer queries that a LATERAL or correlated subquery mentions are constant while it runs.  They are
+ * treated in the same way, and the outer query continues from there.
  *
  * Which conditions hold depends on the joins.  Those of WHERE and of inner joins hold in all rows.  Those of
  * an outer join, and those within its nullable side, hold only where it found a match.  It found one where

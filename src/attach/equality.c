@@ -3,7 +3,7 @@
  *		equality_operator(type): the operator that compares two values of a type in generated SQL.
  *
  * Only superusers can create operator classes, so the operator of a default one can be trusted as much as the
- * type. An operator that is merely named = cannot.
+ * type.  An operator that is merely named = cannot.
  */
 #include "postgres.h"
 

@@ -14,7 +14,7 @@
 
 PG_FUNCTION_INFO_V1(stepadv_nearest_name);
 
-/* A name may differ in at most so many letters, and in at most a third of its own (or one, but not all). */
+/* A name may differ in at most this many letters, and in at most a third of its own (or one, but not all). */
 #define MAX_DISTANCE 3
 
 /* The first of the nearest names; NULL if none is near, or the name is too long to be one. */

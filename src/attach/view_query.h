@@ -72,7 +72,7 @@ extern Bitmapset *item_entries(Node *item);
 
 /*
  * Replace unread result columns by NULL.  `columns` has the numbers of those that are read, less
- * FirstLowInvalidHeapAttributeNumber; 0, or an empty set, is all.  Columns that decide which rows there are
+ * FirstLowInvalidHeapAttributeNumber; 0, or an empty set, means all.  Columns that decide which rows there are
  * stay.
  */
 extern void leave_out_unread(Query *query, const Bitmapset *columns);

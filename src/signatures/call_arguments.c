@@ -84,7 +84,7 @@ append_utf8(StringInfo out, pg_wchar code)
 	appendBinaryStringInfo(out, (char *) bytes, pg_utf_mblen(bytes));
 }
 
-/* Decode \uXXXX, with json->at behind the u; false if it is kept as written. */
+/* Decode \uXXXX, with json->at after the u; false if it is kept as written. */
 static bool
 read_unicode(Json *json, StringInfo out)
 {
@@ -331,7 +331,7 @@ without_outer_newlines(Span value)
 	return value;
 }
 
-/* NAME of <tag=NAME> or <tag name="NAME">, given the text behind "<tag". */
+/* NAME of <tag=NAME> or <tag name="NAME">, given the text after "<tag". */
 static Span
 tag_name(Span tag)
 {

@@ -74,7 +74,7 @@ typedef struct Effects
 	int			n;
 	int			room;
 	Effect	   *items;
-	bool		succeeded;		/* the call is known to have */
+	bool		succeeded;		/* the call is known to have succeeded */
 	int			n_added;		/* in all, dropped ones included: shows whose texts must be kept */
 	bool		has_idle;
 	Effect		idle;			/* represents a call without effects */

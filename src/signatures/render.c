@@ -83,7 +83,7 @@ append_parts(StringInfo path, Span text)
 
 			while (last > 0 && path->data[last - 1] != '/')
 				last--;
-			/* ".." is kept at the start and behind another "..", and dropped at the root. */
+			/* ".." is kept at the start and after another "..", and dropped at the root. */
 			if (path->len > last && !(path->len - last == 2 && memcmp(path->data + last, "..", 2) == 0))
 			{
 				path->len = last > 1 ? last - 1 : last;

@@ -2,7 +2,7 @@
 
 #include "signatures/shell/line_range.h"
 
-/* The text behind a leading /PATTERN/; data NULL if there is none. */
+/* The text after a leading /PATTERN/; data NULL if there is none. */
 static Span
 after_pattern(Span text)
 {

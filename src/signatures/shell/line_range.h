@@ -21,7 +21,7 @@ typedef struct LineRange
 	LineChoice	choice;
 	int64		first;			/* 1-based; 0 = no range */
 	int64		last;			/* 0 = all from first on */
-	int64		tail;			/* or only so many lines at the end; 0 = no such limit */
+	int64		tail;			/* or only this many lines at the end; 0 = no such limit */
 } LineRange;
 
 extern void sed_range(Span script, bool quiet, LineRange *lines);

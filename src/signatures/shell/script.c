@@ -346,7 +346,7 @@ end_last(Script *script, int end)
 		script->effects->items[script->last].ends_earlier = true;
 }
 
-/* When a block ends, the operator behind it applies to all of its effects. */
+/* When a block ends, the operator after it applies to all of its effects. */
 static void
 end_block(Script *script, int start)
 {
@@ -424,7 +424,7 @@ expand_text(Script *script, int i)
 	return Max(j, 1);
 }
 
-/* Called when all of the script has been read. */
+/* Finish a script: drop what substitutions only read, unless there is nothing else, and expand texts. */
 static void
 end_script(Script *script)
 {
