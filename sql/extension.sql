@@ -15,19 +15,19 @@ BEGIN
 	FROM pg_namespace n, pg_extension e WHERE n.oid = '@extschema@'::regnamespace AND e.extname = 'stepadv';
 	IF room.nspowner <> room.extowner AND NOT (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = room.nspowner) THEN
 		RAISE EXCEPTION 'schema "%" belongs to %', '@extschema@', room.nspowner::regrole
-			USING ERRCODE = 'insufficient_privilege', HINT = 'CREATE EXTENSION makes a schema that is not there.';
+			USING ERRCODE = 'insufficient_privilege', HINT = 'CREATE EXTENSION creates a schema that does not exist.';
 	ELSIF EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = room.oid
 		AND NOT (d.classid = 'pg_extension'::regclass AND d.objid = room.extension))
 	THEN
 		RAISE EXCEPTION 'schema "%" is not empty', '@extschema@'
-			USING ERRCODE = 'duplicate_object', HINT = 'CREATE EXTENSION makes a schema that is not there.';
+			USING ERRCODE = 'duplicate_object', HINT = 'CREATE EXTENSION creates a schema that does not exist.';
 	ELSIF EXISTS (SELECT FROM aclexplode(room.nspacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
 		WHERE a.privilege_type = 'CREATE' AND a.grantee NOT IN (room.nspowner, room.extowner)
 			AND r.rolsuper IS NOT TRUE)
 	THEN
 		RAISE EXCEPTION 'others may create objects in schema "%"', '@extschema@'
 			USING ERRCODE = 'insufficient_privilege',
-				HINT = 'Revoke that, or drop the schema: CREATE EXTENSION makes it.';
+				HINT = 'Revoke the privilege, or drop the schema: CREATE EXTENSION creates it.';
 	END IF;
 	IF NOT (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = room.nspowner) THEN
 		ALTER SCHEMA @extschema@ OWNER TO CURRENT_USER;

@@ -16,7 +16,7 @@ aggregate_context(FunctionCallInfo fcinfo)
 	if (!AggCheckCallContext(fcinfo, &context))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a part of an aggregate cannot be called by itself")));
+				 errmsg("support function of an aggregate called in non-aggregate context")));
 	return context;
 }
 

@@ -52,7 +52,7 @@ numbers_of_state(ArrayType *array, const char *aggregate, Oid type, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("this array is not a state of %s", aggregate),
-				 errhint("A state comes from the aggregate itself.")));
+				 errhint("Call the aggregate instead of its support functions.")));
 	return ARR_DATA_PTR(array);
 }
 

@@ -52,7 +52,7 @@ varlena_of_hex(const char *text, const char *type)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input syntax for type %s", type),
-				 errhint("Its text is \\x and hexadecimal digits, as functions of stepadv make it.")));
+				 errhint("The text form is \\x followed by hexadecimal digits.")));
 	SET_VARSIZE(value, VARHDRSZ + (n - 2) / 2);
 	return value;
 }

@@ -263,8 +263,8 @@ BEGIN
 		IF name IS NULL OR name <> ALL ((a).view_kinds) THEN
 			PERFORM stepadv_internal.refuse_name('view'::text, name, (a).view_kinds);
 		ELSIF name = 'values' AND (a).kept IS NOT NULL THEN
-			RAISE EXCEPTION 'view "values" is what maintain keeps' USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Call unmaintain first.';
+			RAISE EXCEPTION 'view "values" is materialized by maintain'
+				USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Call unmaintain first.';
 		END IF;
 	END LOOP;
 	dropped := ARRAY(SELECT v.view FROM unnest((a).view_kinds, (a).views) v(kind, view)
@@ -320,7 +320,7 @@ AS $$
 BEGIN
 	-- dependent_objects_still_exist
 	IF refuse_drop.state = '2BP01' THEN
-		RAISE EXCEPTION '% cannot be dropped: something depends on it', what
+		RAISE EXCEPTION '% cannot be dropped: other objects depend on it', what
 			USING ERRCODE = state, DETAIL = refuse_drop.detail,
 				HINT = format('Drop that first, or call %s with cascade => true.', call);
 	END IF;

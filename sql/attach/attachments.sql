@@ -200,7 +200,7 @@ AS $$
 BEGIN
 	IF pg_is_in_recovery() THEN
 		RAISE EXCEPTION 'cannot execute % during recovery', must_write.what USING ERRCODE = 'read_only_sql_transaction',
-			HINT = 'This server is a standby: call it on the primary, from which what it writes comes here.';
+			HINT = 'This server is a standby. Call the function on the primary; its changes are replicated.';
 	ELSIF current_setting('transaction_read_only')::boolean THEN
 		RAISE EXCEPTION 'cannot execute % in a read-only transaction',
 			must_write.what USING ERRCODE = 'read_only_sql_transaction';

@@ -45,14 +45,14 @@ BEGIN
 	IF kind NOT IN ('column', 'action') THEN
 		RAISE EXCEPTION 'category must be "column" or "action", not %', quote_literal(kind)
 			USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'By action, calls are counted by action_category, for all tools: view, modify, test and others.';
+			HINT = '"action" counts calls by action_category: view, modify, test and others.';
 	ELSIF counted_by IS NULL AND stepadv_internal.column_type((a).shown, 'stepadv_category'::text) IS NULL THEN
 		RETURN NULL;
 	ELSIF kind = 'column' THEN
 		RETURN alias || '.stepadv_category';
 	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_tool'::text) IS NULL THEN
 		RAISE EXCEPTION 'category "action" needs a column given as tool' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'It is one of the relation whose columns are shown beside steps, too.';
+			HINT = 'It may also be a column of the relation given as show_rollouts.';
 	END IF;
 	RETURN format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
 		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_args'::text) IS NOT NULL

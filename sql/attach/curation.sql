@@ -196,7 +196,8 @@ BEGIN
 	END IF;
 	IF NOT ((settings ->> 'min_confidence')::float8 BETWEEN 0 AND 1) THEN
 		RAISE EXCEPTION 'min_confidence must be between 0 and 1, not %', settings ->> 'min_confidence'
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'It is a probability: 0.5 is a coin''s.';
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'It is a probability. At 0.5 both signs are equally likely.';
 	END IF;
 	FOREACH name IN ARRAY '{min_visits,min_action_visits,per_state,per_rollout,per_group}'::text[] LOOP
 		most := (settings ->> name)::integer;
@@ -318,7 +319,7 @@ BEGIN
 	LOOP
 		type := stepadv_internal.base_type(stepadv_internal.column_type(advantages, needed.name));
 		IF needed.name IS NULL THEN
-			RAISE EXCEPTION '% needs to know which column of % is the %', needed.needed_by, source ->> 'name',
+			RAISE EXCEPTION '% needs the column of % that has the %', needed.needed_by, source ->> 'name',
 				needed.role
 				USING ERRCODE = 'null_value_not_allowed',
 					HINT = format('Name it by %s => ''…''. What attach makes of tool calls or of histories is not '

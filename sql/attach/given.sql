@@ -123,7 +123,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NOT r ?| '{reward,success}' AND g.rewards IS NULL THEN
 		RAISE EXCEPTION 'reward or success must be given' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'Without either no rollout is ever judged.';
+			HINT = 'Without either, no rollout is judged.';
 	ELSIF g.states <> ALL (known_states) THEN
 		PERFORM stepadv_internal.refuse_name('kind of states'::text, g.states, known_states);
 	END IF;
@@ -152,13 +152,13 @@ BEGIN
 				HINT = 'A ratio needs both logp_new and logp_old; token_mask is for them.';
 	ELSIF r ? 'logp_ref' AND NOT r ? 'logp_new' THEN
 		RAISE EXCEPTION 'logp_new must be given' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'What logp_ref is compared with is logp_new.';
+			HINT = 'logp_ref is compared with logp_new.';
 	ELSIF r ? 'prompt_token_ids' AND NOT r ? 'response_token_ids' THEN
 		RAISE EXCEPTION 'response_token_ids must be given' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'What a prompt repeats is the prompt and the response of the step before.';
+			HINT = 'A prompt is expected to repeat the prompt and the response of the step before.';
 	ELSIF r ? 'ended_at' AND NOT r ? 'started_at' THEN
 		RAISE EXCEPTION 'started_at must be given' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'How long a rollout took needs both started_at and ended_at.';
+			HINT = 'The duration of a rollout needs both started_at and ended_at.';
 	END IF;
 	needs := CASE WHEN g.states LIKE 'observation%' AND NOT r ? 'state' THEN 'a column given as state'
 		WHEN g.states = 'signature' AND NOT r ? 'tool' THEN 'a column given as tool'
@@ -213,7 +213,7 @@ BEGIN
 		RAISE EXCEPTION 'column "%" does not exist in %, given as %', c.name,
 			stepadv_internal.relation_name(c.relation), c.given_as
 			USING ERRCODE = 'undefined_column',
-				HINT = 'Its rows are found by the columns of the group, the rollout and the step.';
+				HINT = 'Its rows are joined by the columns of the group, the rollout and the step.';
 	END IF;
 	SELECT n.name INTO c FROM unnest(g.columns) n(name)
 	WHERE n.name IS NULL OR coalesce(stepadv_internal.column_type(g.steps, n.name),

@@ -78,7 +78,8 @@ BEGIN
 		weights := rewards;
 	END IF;
 	IF weights IS NULL OR weights = '{}' THEN
-		RAISE EXCEPTION 'rewards of a method must be a list of reward components or their weights, not %', rewards
+		RAISE EXCEPTION 'rewards of a method must be a list of reward components or an object of weights, not %',
+				rewards
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'For example ["tool", "answer"], or {"tool": 0.2, "answer": 1}.';
 	END IF;
@@ -166,7 +167,7 @@ BEGIN
 	ELSIF unit <> 'step' AND stepadv_internal.column_type((a).rows, 'turn'::text) IS NULL THEN
 		RAISE EXCEPTION 'the unit % of method "%" needs a column given as turn', quote_literal(unit), (m).method
 			USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'Name by turn => ''…'' the column with the number of the response that a call is of.';
+			HINT = 'Name it by turn => ''…'': the number of the response to which the call belongs.';
 	ELSIF unit <> coalesce((a).unit, 'step') AND (a).states = 'observation_last' THEN
 		RAISE EXCEPTION 'method "%" cannot have a unit of its own where states are those of the last observations',
 			(m).method
@@ -220,11 +221,11 @@ BEGIN
 		-- Sums of a method's advantages have names with these endings.
 		IF option.name <> regexp_replace(option.name, '_(abs|square)$', '')
 			AND regexp_replace(option.name, '_(abs|square)$', '') = ANY (names) THEN
-			RAISE EXCEPTION 'method "%" would be taken for something else', option.name USING ERRCODE = 'invalid_name',
+			RAISE EXCEPTION 'method name "%" is reserved', option.name USING ERRCODE = 'invalid_name',
 				HINT = 'Give another name in "methods".';
 		ELSIF jsonb_typeof(option.value) <> 'object' OR (jsonb_typeof(option.value -> 'method') = 'string') IS NOT TRUE
 			THEN
-			RAISE EXCEPTION '"%" in "methods" does not say of which method it is', option.name
+			RAISE EXCEPTION '"%" in "methods" does not name a method', option.name
 				USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'For example {"grpo_step": {"method": "grpo", "step_rewards": true}}.';
 		END IF;

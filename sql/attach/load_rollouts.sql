@@ -554,7 +554,7 @@ BEGIN
 				USING ERRCODE = 'data_exception',
 					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', n_bad_lines,
 						n_contradictions),
-					HINT = 'With on_error ''skip'' the rest is loaded.';
+					HINT = 'Use on_error => ''skip'' to load the rest.';
 		ELSIF problem.i <= 10 THEN
 			RAISE WARNING 'line %: %', problem.n, problem.reason;
 		ELSE

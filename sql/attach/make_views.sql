@@ -309,7 +309,7 @@ BEGIN
 	methods := ARRAY(SELECT m.method FROM unnest(known) m WHERE m.method = ANY (kinds || wanted));
 	-- Kept digests contain only the methods that existed when they were created.
 	IF (a).digests IS NOT NULL AND NOT methods <@ old_kinds THEN
-		RAISE EXCEPTION 'the kept digests are of the methods that there were'
+		RAISE EXCEPTION 'the kept digests do not have these methods'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 			HINT = 'Call unmaintain, add_views and maintain.';
 	END IF;
@@ -333,7 +333,7 @@ BEGIN
 		END IF;
 		CONTINUE WHEN stepadv_internal.replace_view(views[i], v.query);
 		IF asked IS NULL THEN
-			RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i]
+			RAISE EXCEPTION 'columns of view % have changed since attach made them', views[i]
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Call add_views, or detach and attach again.';
 		END IF;

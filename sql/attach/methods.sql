@@ -189,13 +189,13 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF name !~ '^[a-z_][a-z0-9_]{0,47}$' THEN
-		RAISE EXCEPTION 'method "%" cannot be the end of a view''s name', name USING ERRCODE = 'invalid_name',
+		RAISE EXCEPTION 'method "%" cannot be part of a view''s name', name USING ERRCODE = 'invalid_name',
 			HINT = 'Use at most 48 lower-case letters, digits and underscores.';
 	ELSIF name = ANY ('{rows,rows_with_states,shown_steps,shown_rollouts,begun_runs,attachment,
 		fresh,folded,changed,fresh_digests,made_digests,digests,seen,
 		step_id,rollout_id,step_no,success,return,policy_version,bucket,method,task_id,run_id,policy_step}'::text[])
 			THEN
-		RAISE EXCEPTION 'method "%" would be taken for something else', name USING ERRCODE = 'invalid_name',
+		RAISE EXCEPTION 'method name "%" is reserved', name USING ERRCODE = 'invalid_name',
 			HINT = check_method_name.hint;
 	ELSIF EXISTS (SELECT FROM stepadv_internal.methods m WHERE m.method = name) OR name IN (SELECT v.suffix
 		FROM stepadv_internal.combined_views v) THEN
@@ -265,7 +265,7 @@ BEGIN
 	name := coalesce(register_method.method, p.proname);
 	IF p.proargtypes[0] IS DISTINCT FROM 'stepadv.rollout_group'::regtype
 		OR 't' <> ALL (coalesce(p.proargmodes, '{i}')) THEN
-		RAISE EXCEPTION 'function % is no method', register_method.function USING ERRCODE = 'wrong_object_type',
+		RAISE EXCEPTION 'function % is not a method', register_method.function USING ERRCODE = 'wrong_object_type',
 			HINT = 'Its first argument must be a stepadv.rollout_group, and it must be declared with RETURNS TABLE.';
 	ELSIF description = 'a row per step' AND 4 <> (
 		SELECT count(*) FROM unnest(p.proargnames, p.proargmodes, p.proallargtypes) c(name, mode, type)

@@ -197,7 +197,7 @@ BEGIN
 		USING ERRCODE = 'invalid_parameter_value',
 		HINT = stepadv_internal.nearest_hint(refuse_name.name, known, CASE WHEN cardinality(known) <= 80
 			THEN format('There are: %s.', array_to_string(known, ', '))
-			ELSE 'It is none of attach, of a view or of a parameter of one.' END);
+			ELSE 'It is neither an option of attach nor a view or a parameter of one.' END);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_name(text, text, text[]) IS
@@ -240,7 +240,7 @@ BEGIN
 		'observation_last', 'root', 'signature') THEN
 		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role,
 			stepadv_internal.relation_name(relation)
-			USING ERRCODE = 'undefined_column', HINT = format('To have states made, write states => %L.',
+			USING ERRCODE = 'undefined_column', HINT = format('To let attach make the states, use states => %L.',
 				role_column.name);
 	ELSIF declared IS NULL THEN
 		PERFORM stepadv_internal.refuse_column(format('column "%s" given as %s does not exist in %s', role_column.name,

@@ -24,7 +24,7 @@ BEGIN
 			HINT = 'Contributions are either stored, or predicted from features.';
 	ELSIF has_features <> (settings ->> 'model' IS NOT NULL) THEN
 		RAISE EXCEPTION '%', CASE WHEN has_features THEN 'features are given, but no model for them'
-			ELSE 'a model is named, but no features for it' END
+			ELSE 'a model is given, but no features for it' END
 			USING ERRCODE = 'null_value_not_allowed',
 				HINT = 'A model is named by the option {"spa": {"model": "…"}}, and is a row of progress_models.';
 	END IF;

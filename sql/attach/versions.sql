@@ -168,7 +168,7 @@ DECLARE
 BEGIN
 	IF attachment_of.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'It is what was attached, or one of the views that attach made over it.';
+			HINT = 'Name the attached relation, or one of the views that attach made over it.';
 	ELSIF named IS NULL THEN
 		RAISE EXCEPTION 'relation % does not exist', attachment_of.source::oid USING ERRCODE = 'undefined_table';
 	END IF;
@@ -186,12 +186,12 @@ BEGIN
 		WHERE t.place = 1
 		ORDER BY (t.k).attachment);
 	IF cardinality(found) = 0 THEN
-		RAISE EXCEPTION '% is neither attached%, nor a view that attach made', named,
+		RAISE EXCEPTION '% is neither attached% nor a view made by attach', named,
 			CASE WHEN attachment_of.prefix IS NOT NULL THEN format(' with prefix "%s"', attachment_of.prefix)
 				ELSE '' END
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Call attach for it, or name one of the views that attach made. What others attached is not '
-					'looked at.';
+				HINT = 'Call attach for it, or name one of the views that attach made. Attachments of '
+					'other roles are ignored.';
 	ELSIF cardinality(found) > 1 THEN
 		RAISE EXCEPTION '% is attached % times', named, cardinality(found)
 			USING ERRCODE = 'invalid_parameter_value',
@@ -222,11 +222,11 @@ DECLARE
 BEGIN
 	IF versions_by_task.a IS NULL OR versions_by_task.b IS NULL THEN
 		RAISE EXCEPTION '% must be given', CASE WHEN versions_by_task.a IS NULL THEN 'a' ELSE 'b' END
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'a and b are the versions to compare, b with a.';
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'a and b are the two versions to compare: b minus a.';
 	ELSIF versions_by_task.a = versions_by_task.b THEN
 		RAISE EXCEPTION 'a and b are the same version: "%"', versions_by_task.a
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Which tasks come out differently under one version is what the view _flaky shows.';
+				HINT = 'The view _flaky shows tasks whose rollouts differ under one version.';
 	ELSIF version IS NULL OR NOT EXISTS (SELECT FROM stepadv_internal.divisions(found) d WHERE d.name = division
 		AND d.view IS NOT NULL) THEN
 		RAISE EXCEPTION 'the % of the rollouts of % is not known', coalesce(division, 'version'),
@@ -386,7 +386,7 @@ BEGIN
 	IF (version_difference.permutations >= 1) IS NOT TRUE THEN
 		RAISE EXCEPTION 'permutations must be at least 1, not %', coalesce(version_difference.permutations::text,
 			'NULL') USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'So many choices of signs are drawn where more than 20 tasks differ; the p-value is no less than '
+			HINT = 'This number of sign assignments is drawn if more than 20 tasks differ; the p-value is no less than '
 				'about 1 / permutations.';
 	ELSIF version_difference.seed IS NULL THEN
 		RAISE EXCEPTION 'seed must be given' USING ERRCODE = 'null_value_not_allowed';

@@ -198,7 +198,7 @@ BEGIN
 	IF EXISTS (SELECT FROM stepadv_internal.distributed_tables(ARRAY[(a).rows])) THEN
 		RAISE EXCEPTION 'cannot make % of %: it is a distributed table', what,
 			stepadv_internal.relation_name((a).source) USING ERRCODE = 'feature_not_supported',
-				HINT = 'Copy what trainers are to take to a table of this node, and attach that.';
+				HINT = 'Copy the rows for the trainers to a table of this node, and attach that.';
 	END IF;
 END
 $$;

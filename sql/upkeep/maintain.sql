@@ -44,7 +44,7 @@ BEGIN
 			USING ERRCODE = 'ambiguous_parameter', HINT = format('Name one by its prefix: %s.', names);
 	ELSIF meant IS NULL AND kept IS NOT NULL THEN
 		RAISE EXCEPTION 'groups of % are maintained already, with prefix %', to_maintain.source, kept
-			USING ERRCODE = 'duplicate_object', HINT = 'To do it in another way, call unmaintain first.';
+			USING ERRCODE = 'duplicate_object', HINT = 'To change the mode, call unmaintain first.';
 	ELSIF meant IS NULL THEN
 		RAISE EXCEPTION 'no views of attach over %',
 			concat(to_maintain.source, ' with prefix ' || quote_ident(to_maintain.prefix))
@@ -74,7 +74,7 @@ DECLARE
 BEGIN
 	IF (a).watermark IS NOT NULL AND (a).folded IS NOT NULL THEN
 		IF (a).seen IS NULL OR (a).changed IS NULL THEN
-			RAISE EXCEPTION 'groups of % can no longer be refreshed: a table that belongs to them is gone', (a).source
+			RAISE EXCEPTION 'groups of % can no longer be refreshed: one of their tables does not exist', (a).source
 				USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Call unmaintain and maintain.';
 		ELSIF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
 			RAISE EXCEPTION 'groups with a watermark must be refreshed in a transaction of isolation level '
@@ -132,7 +132,7 @@ BEGIN
 				AND w.keys <@ (i.indkey::smallint[])[0:cardinality(w.keys) - 1]))
 	THEN
 		RAISE WARNING 'a table below % has no index that begins with the columns of the group', maintain.source
-			USING DETAIL = 'To fold one group, all of it is read.', HINT = 'Make the index.';
+			USING DETAIL = 'Folding one group reads the whole table.', HINT = 'Make the index.';
 	END IF;
 	RETURN a.folded;
 END

@@ -42,7 +42,7 @@ BEGIN
 	SELECT p.problem FROM (VALUES
 		((a).folded IS NULL, 'the table of groups is gone'),
 		((a).watermark IS NOT NULL AND ((a).seen IS NULL OR (a).changed IS NULL),
-			'groups can no longer be refreshed: a table that belongs to them is gone')) p(is_so, problem) WHERE p.is_so;
+			'groups can no longer be refreshed: one of their tables does not exist')) p(is_so, problem) WHERE p.is_so;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.problems_of_kept(stepadv_internal.attached) IS

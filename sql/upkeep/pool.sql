@@ -15,7 +15,7 @@ BEGIN
 	WHERE v.oid = pool_of.ready AND stepadv_internal.column_type(p.oid::regclass, 'consumed_step'::text) IS NOT NULL;
 	IF pool IS NULL THEN
 		RAISE EXCEPTION '% is not the view of a pool', coalesce(pool_of.ready::text, 'NULL')
-			USING ERRCODE = 'wrong_object_type', HINT = 'Give the view that create_pool made, <prefix>_ready.';
+			USING ERRCODE = 'wrong_object_type', HINT = 'Name the view that create_pool made, <prefix>_ready.';
 	END IF;
 END
 $$;
@@ -43,8 +43,8 @@ BEGIN
 		RAISE EXCEPTION 'a pool of groups of % needs the view _groups', (a).source USING ERRCODE = 'undefined_table',
 			HINT = format('Make it: SELECT * FROM stepadv.add_views(%L, ''{groups}'').', (a).source);
 	ELSIF create_pool.max_staleness IS NOT NULL AND NOT has_age THEN
-		RAISE EXCEPTION 'max_staleness needs to know how old groups are' USING ERRCODE = 'undefined_column',
-			HINT = 'Tell attach which column is the policy_step of a rollout.';
+		RAISE EXCEPTION 'max_staleness needs a column given as policy_step' USING ERRCODE = 'undefined_column',
+			HINT = 'Name the column by policy_step when calling attach.';
 	ELSIF coalesce(create_pool.min_rollouts, 0) < 1 OR create_pool.max_staleness < 0 THEN
 		RAISE EXCEPTION 'min_rollouts must be at least 1 and max_staleness at least 0' USING DETAIL = format(
 			'They are %L and %L.', min_rollouts, max_staleness), ERRCODE = 'invalid_parameter_value';

@@ -132,8 +132,8 @@ BEGIN
 		AND (stepadv_internal.refusal(a, ARRAY[(a).fresh], by_triggers)).message IS NULL
 	THEN
 		RAISE EXCEPTION '%', r.message USING ERRCODE = r.code,
-			DETAIL = coalesce(r.detail, r.hint, 'Changes of it cannot be seen.'),
-			HINT = 'Only views over many groups read it: without them (drop_views) the groups can be maintained.';
+			DETAIL = coalesce(r.detail, r.hint, 'Its changes cannot be detected.'),
+			HINT = 'Only views over many groups read it. Drop those with drop_views, and the groups can be maintained.';
 	ELSIF r.detail IS NOT NULL THEN
 		RAISE EXCEPTION '%', r.message USING ERRCODE = r.code, DETAIL = r.detail;
 	ELSIF r.hint IS NOT NULL THEN

@@ -94,8 +94,8 @@ read_pool(ArrayType *array)
 	if (width < N_COUNTS + 9 || (width - N_COUNTS) % 3 != 0 || ARR_HASNULL(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sums are not those of groups"),
-				 errhint("They are array_agg of what credit_sums gives, of all groups with as many candidates and, of two at least, shuffles.")));
+				 errmsg("sums were not made by credit_sums"),
+				 errhint("Use array_agg(credit_sums(...)) over groups with equal numbers of candidates and of shuffles (at least 2).")));
 	return pool;
 }
 

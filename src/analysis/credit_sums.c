@@ -104,8 +104,8 @@ check_same_steps(const GroupColumns *one, const GroupColumns *other, uint32 numb
 	if (!same)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("candidate %u has other steps than the first", number + 1),
-				 errhint("Candidates are one group, with other states each.")));
+				 errmsg("candidate %u does not have the same steps as the first", number + 1),
+				 errhint("All candidates must be the same group with different states.")));
 }
 
 static void

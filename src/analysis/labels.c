@@ -249,7 +249,7 @@ refuse_labels(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-			 errmsg("labels of calls are not as call_labels makes them")));
+			 errmsg("labels of calls were not made by call_labels")));
 }
 
 Labels *

@@ -113,7 +113,7 @@ parts_asked(const text *asked)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("a digest has no part \"%s\"", name),
-			 errhint("Its parts: counts, advantages, histogram, quadrants, calls, measures, horizons.")));
+			 errhint("Available parts: counts, advantages, histogram, quadrants, calls, measures, horizons.")));
 	return 0;
 }
 
@@ -159,7 +159,7 @@ digest_argument(FunctionCallInfo fcinfo, int parts)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the digest has nothing of this in it"),
-				 errhint("It was made, or added up, without that part.")));
+				 errhint("group_digest or rollup made it without that part.")));
 	if (state != NULL)
 		return &state->digest;
 	digest = palloc(sizeof(Digest));

@@ -158,7 +158,7 @@ refuse_beside_levels(const char *what)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("%s cannot be combined with coarse states", what),
-			 errhint("With k => 0 the coarse states of the group are not looked at.")));
+			 errhint("Use k => 0 to ignore the coarse states of the group.")));
 }
 
 /* Of a group with coarse states; its returns, options and prior are known. */

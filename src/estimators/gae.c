@@ -34,7 +34,7 @@ refuse_missing_value(const GroupColumns *group, uint32 rollout, uint32 step)
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			 errmsg("value of rollout " INT64_FORMAT ", step %d is null",
 					group->rollout_id[rollout], group->step_no[step]),
-			 errhint("gae needs the critic's value at every step: rollout_agg takes it in its full form.")));
+			 errhint("gae needs the critic's value at every step. Pass it to rollout_agg as value.")));
 }
 
 /* NaN without a critic's value, which a lenient group may have. */

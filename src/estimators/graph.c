@@ -28,7 +28,7 @@ refuse_cost(const GroupColumns *group, uint32 rollout, uint32 step)
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("cost of rollout " INT64_FORMAT ", step %d is %g, not greater than zero",
 					group->rollout_id[rollout], group->step_no[step], group->cost[step]),
-			 errhint("Distances need positive costs; a step without one, that is with NULL, costs 1.")));
+			 errhint("Distances need positive costs. A step whose cost is NULL costs 1.")));
 }
 
 static void

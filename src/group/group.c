@@ -206,7 +206,7 @@ group_open_input(const RolloutGroup *datum, GroupColumns *group, int sqlerrcode)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("rollout_group has version %d, this stepadv reads versions 1 to %d",
 						datum->version, GROUP_VERSION),
-				 errhint("A value written by a newer stepadv needs that stepadv or a later one.")));
+				 errhint("A newer version of stepadv wrote the value. Update the extension.")));
 
 	shape = group_shape(datum);
 	if (!header_is_sound(datum) || size != group_size(&shape))

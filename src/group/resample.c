@@ -177,7 +177,7 @@ check_sample_size(int32 k, const GroupColumns *group, bool replace)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %d, and the group has %u rollouts", k, group->n_rollouts),
-				 errhint("Only with replace => true can more be drawn than there are.")));
+				 errhint("Use replace => true to draw more rollouts than the group has.")));
 	refuse_oversize(group, k);
 	return (uint32) k;
 }

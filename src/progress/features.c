@@ -57,14 +57,14 @@ refuse_place(const SparseFeatures *features, int at, const char *of)
 	if (place < 1 || place > MOST_PLACES)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("place %d of the features%s is not between 1 and %d", place, of, MOST_PLACES),
-				 errhint("Places count from 1, as the elements of an array do.")));
+				 errmsg("index %d of the features%s is not between 1 and %d", place, of, MOST_PLACES),
+				 errhint("Indices start at 1, as those of an array do.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_EXCEPTION),
 			 place == features->place[at - 1]
-			 ? errmsg("place %d of the features%s is given twice", place, of)
+			 ? errmsg("index %d of the features%s is given twice", place, of)
 			 : errmsg("indices of the features%s do not ascend: %d comes after %d", of, place, features->place[at - 1]),
-			 errhint("Give each place once, with its weight, in ascending order.")));
+			 errhint("List each index once, with its weight, in ascending order.")));
 }
 
 SparseFeatures
@@ -99,7 +99,7 @@ sparse_features_open(ArrayType *indices, ArrayType *weights, const int64 *rollou
 		if (!isfinite(features.weight[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("the weight of place %d of the features%s is %s, not a finite number", features.place[i],
+					 errmsg("the weight at index %d of the features%s is %s, not a finite number", features.place[i],
 							of_rollout(rollout_id), isnan(features.weight[i]) ? "NaN" : "infinite")));
 	return features;
 }

@@ -156,7 +156,7 @@ solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					 errmsg("the logistic fit with lambda %g does not converge", fit->lambda),
-					 errhint("The features tell the outcomes apart without error: use a larger lambda (ridge).")));
+					 errhint("The features separate the outcomes perfectly. Use a larger lambda (ridge).")));
 		reweigh(rows, log_odds, row_weight, target);
 		solve_least_squares(&problem, next);
 		for (int j = 0; j < n; j++)

@@ -55,7 +55,7 @@ refuse_model(const char *problem)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid progress_model"),
 			 errdetail_internal("%s", problem),
-			 errhint("Models are made by progress_fit.")));
+			 errhint("progress_fit makes models.")));
 }
 
 static bool

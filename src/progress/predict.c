@@ -43,7 +43,7 @@ contribution_of_array(const ProgressModel *model, ArrayType *array)
 	if (model->place != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("the model is of sparse features, these are dense"),
+				 errmsg("the model expects sparse features, not dense ones"),
 				 errhint("Give their indices and weights.")));
 	if (features.n != model->n)
 		ereport(ERROR,
@@ -96,7 +96,7 @@ dense_dot(const ProgressModel *model, const SparseFeatures *features)
 		if (features->place[i] > model->n)
 			ereport(ERROR,
 					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-					 errmsg("features have place %d, the model expects %d elements", features->place[i], model->n)));
+					 errmsg("features have index %d, the model expects %d elements", features->place[i], model->n)));
 		sum += model->weight[features->place[i] - 1] * features->weight[i];
 	}
 	return sum;

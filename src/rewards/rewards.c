@@ -81,7 +81,7 @@ read_dialogue(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("messages has %d elements, replies has %d", dialogue.n, n),
-				 errhint("A message that nothing follows has the reply NULL.")));
+				 errhint("The reply of a message that nothing follows is NULL.")));
 	return dialogue;
 }
 

@@ -422,7 +422,7 @@ entries(Datum value, bool isnull, Oid type, uint64 *n_steps)
 		(*n_steps != PG_UINT64_MAX && *n_steps != (uint64) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("lineage is not what token_lineage made"),
+				 errmsg("lineage was not made by token_lineage"),
 				 errdetail("Its arrays have one entry per step and no nulls.")));
 	*n_steps = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	return ARR_DATA_PTR(array);

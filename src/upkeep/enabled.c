@@ -36,7 +36,7 @@ set_enabled(Relation triggers, HeapTuple found, char fires)
 	if (get_func_namespace(trigger->tgfoid) != get_namespace_oid(INTERNAL_SCHEMA, false))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("trigger \"%s\" is not one that maintain made", NameStr(trigger->tgname))));
+				 errmsg("trigger \"%s\" was not created by stepadv.maintain", NameStr(trigger->tgname))));
 	require_owner(trigger->tgrelid);
 	LockRelationOid(trigger->tgrelid, ShareRowExclusiveLock);
 	trigger->tgenabled = fires;

@@ -118,9 +118,9 @@ fold_all(Kept *kept, bool is_asked)
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("all groups can be folded only in a transaction of isolation level read committed"),
+				 errmsg("folding all groups requires the isolation level READ COMMITTED"),
 				 errdetail("Rows that were committed after the transaction's snapshot would be missed."),
-				 errhint("TRUNCATE of a table whose groups are maintained folds them all.")));
+				 errhint("TRUNCATE of a table whose groups are maintained folds all of them.")));
 	LockRelationOid(kept->folded, ShareRowExclusiveLock);
 	allow_sequential_scans(kept, true);
 	/* As much memory as CREATE INDEX may use. */

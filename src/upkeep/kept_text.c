@@ -106,7 +106,7 @@ column_name(Oid relation, int number)
 	if (name == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("what is kept of groups is incomplete"),
+				 errmsg("the kept groups are incomplete"),
 				 errhint("Call unmaintain and maintain.")));
 	return quote_identifier(name);
 }
@@ -172,7 +172,7 @@ kept_relation_name(Oid relation)
 	if (get_rel_name(relation) == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a table or view that belongs to kept groups is gone"),
+				 errmsg("a table or view of the kept groups does not exist"),
 				 errhint("Call unmaintain and maintain.")));
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation));
 }

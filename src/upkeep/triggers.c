@@ -98,7 +98,7 @@ find_trigger(const TriggerData *data)
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("trigger \"%s\" names no attachment in its condition", trigger->tgname),
-				 errhint("Triggers of this function are made by stepadv.maintain.")));
+				 errhint("stepadv.maintain creates the triggers of this function.")));
 	watching = hash_search(triggers, &trigger->tgoid, HASH_ENTER, &found);
 	watching->relation = RelationGetRelid(data->tg_relation);
 	watching->attachment = attachment;

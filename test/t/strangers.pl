@@ -640,7 +640,7 @@ works('alice', 'crowded', 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO mallor
 # Not ten seconds each.
 works('admin', 'crowded', join('; ', map { "ALTER FUNCTION stepadv_internal.$_(regclass, boolean) SET lock_timeout = '1s'" } 'end_kept', 'end_attachment'), undef, 'all are impatient');
 works('mallory', 'crowded', 'CREATE VIEW public.over_rtmc AS SELECT * FROM public.a_rtmc', undef, 'she does');
-refused('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass)), qr/something depends on it.*view (public\.)?over_rtmc depends on view (public\.)?a_rtmc.*cascade => true/s, 'a view of mallory\'s over one of alice\'s');
+refused('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass)), qr/other objects depend on it.*view (public\.)?over_rtmc depends on view (public\.)?a_rtmc.*cascade => true/s, 'a view of mallory\'s over one of alice\'s');
 mallory_stays('crowded', q(BEGIN; LOCK TABLE public.over_rtmc IN ACCESS SHARE MODE;));
 refused('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass, cascade => true)), qr/others use it.*of role mallory holds .*public\.a_rtmc/s, 'mallory holds it');
 mallory_leaves();
@@ -648,7 +648,7 @@ works('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass, cascade 
 # What maintain made of t goes likewise; a trigger of hers that names the attachment is none of ours, and its table not waited for.
 works('mallory', 'crowded', q(CREATE VIEW public.over_folded AS SELECT g FROM public.t_folded; CREATE TABLE m.hers (g integer);
 	CREATE TRIGGER hers AFTER INSERT ON m.hers FOR EACH STATEMENT WHEN ('public.t_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();), undef, 'mallory has a view over kept groups and a trigger');
-refused('alice', 'crowded', q(SELECT stepadv.unmaintain('public.t'::regclass)), qr/what maintain made for public\.t cannot be dropped: something depends on it.*over_folded depends on table (public\.)?t_folded.*unmaintain with cascade => true/s, 'a view of mallory\'s over what is kept');
+refused('alice', 'crowded', q(SELECT stepadv.unmaintain('public.t'::regclass)), qr/what maintain made for public\.t cannot be dropped: other objects depend on it.*over_folded depends on table (public\.)?t_folded.*unmaintain with cascade => true/s, 'a view of mallory\'s over what is kept');
 mallory_stays('crowded', q(BEGIN; LOCK TABLE m.hers; LOCK TABLE public.over_folded IN ACCESS SHARE MODE;));
 refused('alice', 'crowded', q(SELECT stepadv.unmaintain('public.t'::regclass, cascade => true)), qr/what maintain made for public\.t cannot be dropped: others use it.*of role mallory holds .*public\.over_folded/s, 'mallory holds it');
 refused('alice', 'crowded', q(SELECT stepadv.detach('public.t'::regclass, cascade => true)), qr/cannot be dropped: others use it.*of role mallory holds /s, 'mallory holds what depends on the attachment');

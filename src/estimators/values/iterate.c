@@ -257,6 +257,6 @@ iterate_value_equations(const ValueEquations *equations, double *value)
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("values of %u states that lead to one another did not converge", equations->n),
+			 errmsg("values of %u states on cycles did not converge", equations->n),
 			 errhint("A gamma below 1, or a prior, makes them converge sooner.")));
 }
