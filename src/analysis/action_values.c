@@ -1,9 +1,9 @@
 /*
  * action_values.c
- *		Q and V of a group, by whichever method, for functions that are about states.
+ *		Q and V of a group by a choice of methods, for functions about states.
  *
- * They are those that batch_td(g) or rtmc(g) gives with the same parameters; a prior that is
- * not given is 0 for batch_td and 2, as in its paper, for rtmc.
+ * They equal the results of batch_td(g) or rtmc(g) with the same parameters.  The default prior is
+ * 0 for batch_td and 2, as in its paper, for rtmc.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@ refuse_infinite(const GroupColumns *group, RtmcTable *table)
 		{
 			int32		pair = table->pairs.of_step[i];
 
-			/* Infinite or not a number if Q or V is. */
+			/* Infinite or NaN if Q or V is. */
 			if (pair == NO_IDENTITY || isfinite(table->pair_advantage[pair]))
 				continue;
 			if (!group->forgiving)

@@ -19,8 +19,8 @@ enum
 };
 
 /*
- * The method's table, pair_error only with_errors.  What is out of range is an error that names a
- * step, or of a group that is forgiving, NaN.
+ * The method's table; pair_error is set only with_errors.  A Q or V out of range raises an error that
+ * names a step; in a forgiving group it becomes NaN.
  */
 extern void find_action_values(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 							   bool with_errors, RtmcTable *table);

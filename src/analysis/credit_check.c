@@ -2,18 +2,18 @@
  * credit_check.c
  *		credit_check(sums): whether candidates predict rollouts, over groups.
  *
- * With the sums of all groups, and of one shuffle of the outcomes in each,
+ * With sums over all groups, each with one shuffle of its outcomes (x', x and y: see credit_sums.c),
  *
- *	correlation	= sum of x y / sqrt(sum of x x * sum of y y)
+ *	correlation	= sum of x' y / sqrt(sum of x x * sum of y y)
  *
- * The score is that of the outcomes as they are, less the mean of that of shuffled ones.  Groups are
- * shuffled each by itself, so that any shuffle of one goes with any of another: N_DRAWS of these are drawn,
- * the same for all candidates.  What a few shuffles differ by is less than what all would, by
- * (S - 1) / S, and their mean is uncertain by 1 / S of that.  The error is, beside that, the larger of the
- * deviation of these and of that of a sample of groups: the square root of G / (G - 1) times the sum of the
- * squares of how much each group moves the correlation (its derivative by the totals times the
- * group's own sums: the limit of the jackknife).  p is how often the best of all candidates, each by
- * its own deviation, comes as far by chance (Westfall and Young's single-step maxT).
+ * The score is the correlation with the actual outcomes minus the mean correlation with shuffled ones.
+ * Groups are shuffled independently, so any shuffle of one group can be combined with any of another: N_DRAWS
+ * combinations are drawn, the same for all candidates.  With S shuffles the variance of the draws is too small
+ * by (S - 1) / S, and their mean has 1 / S of the variance.  The error combines the latter with the larger
+ * of two deviations: that of the draws, and that of a sample of G groups, which is the square root of
+ * G / (G - 1) times the sum of squares of each group's influence on the correlation (its derivative by the
+ * totals times the group's own sums: the limit of the jackknife).  p is the share of draws in which the best
+ * candidate, in units of its deviation, is as good by chance (Westfall and Young's single-step maxT).
  */
 #include "postgres.h"
 
@@ -33,16 +33,16 @@ PG_FUNCTION_INFO_V1(stepadv_credit_check);
 
 #define N_DRAWS 999
 
-/* More than any data set has: what needs more cannot be shown. */
+/* More groups than any data set has: a larger n_groups_needed becomes NULL. */
 #define MOST_GROUPS 1e6
 
-/* The array: of each group, of each candidate, a row. */
+/* The array: a row per group and candidate. */
 typedef struct Pool
 {
 	const double *sums;
 	uint32		n_groups;
 	uint32		n_candidates;
-	uint32		n_shuffles;		/* with that which is none */
+	uint32		n_shuffles;		/* including number 0, the actual outcomes */
 	uint32		width;			/* of a row */
 } Pool;
 
@@ -59,9 +59,9 @@ typedef struct Standing
 	Totals		totals;
 	double		correlation;
 	double		chance;			/* mean of the draws */
-	double		deviation;		/* theirs */
+	double		deviation;		/* of the draws */
 	double		jackknife;
-	double	   *moved;			/* by group: how much it moves the correlation */
+	double	   *moved;			/* by group: its influence on the correlation */
 	double	   *draws;
 } Standing;
 
@@ -163,7 +163,7 @@ draw_shuffles(const Pool *pool, uint32 draw, Standing *standings)
 	}
 }
 
-/* Mean and deviation of numbers of which those that are none count as 0. */
+/* Mean and standard deviation; numbers that are not finite count as 0. */
 static void
 describe(double *numbers, uint32 n, double *mean, double *deviation)
 {
@@ -200,14 +200,14 @@ measure_chance(const Pool *pool, Standing *standings)
 		describe(standings[k].draws, N_DRAWS, &standings[k].chance, &standings[k].deviation);
 }
 
-/* By what the deviation of the draws is to be multiplied for that of all shuffles, and squared for that of their mean. */
+/* Corrects the deviation of draws from few shuffles to that of all shuffles. */
 static double
 few_shuffles(const Pool *pool)
 {
 	return sqrt((pool->n_shuffles - 1.0) / (pool->n_shuffles - 2.0));
 }
 
-/* The deviation of the outcomes as they are from the mean of the draws, if all was chance, or by the jackknife. */
+/* The error of the score: the larger of the deviation by chance and the jackknife's, plus that of the draws' mean. */
 static double
 error_of(const Pool *pool, double deviation, double jackknife)
 {
@@ -216,7 +216,7 @@ error_of(const Pool *pool, double deviation, double jackknife)
 	return hypot(fmax(chance, jackknife), chance / sqrt(pool->n_shuffles - 1.0));
 }
 
-/* How often the best of the draws is as far from chance. */
+/* The probability that by chance the best candidate of a draw is at least z deviations above its mean. */
 static double
 find_p(const Pool *pool, const Standing *standings, double z)
 {
@@ -236,7 +236,7 @@ find_p(const Pool *pool, const Standing *standings, double z)
 	return (n + 1.0) / (N_DRAWS + 1);
 }
 
-/* The error of what one candidate is better by than another. */
+/* The error of the difference of two candidates' scores. */
 static double
 paired_error(const Pool *pool, const Standing *one, const Standing *other)
 {
@@ -256,7 +256,7 @@ paired_error(const Pool *pool, const Standing *one, const Standing *other)
 	return error_of(pool, deviation, jackknife);
 }
 
-/* A candidate's row of the result; is_best is not known yet. */
+/* A candidate's row of the result; is_best is set last. */
 typedef struct StandingRow
 {
 	int64		candidate;

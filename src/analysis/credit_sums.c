@@ -1,22 +1,22 @@
 /*
  * credit_sums.c
  *		credit_agg(candidates, shuffles, seed, candidate, shuffle, left_out, advantages):
- *		of one group, estimates of candidates for rollouts that they have not seen, and the outcomes.
+ *		for one group, sums over estimates for rollouts that were left out, and their outcomes.
  *
- * The candidates are the group with one choice of its states each, all of the same steps.  A row has the
- * advantages of methods for candidate k, with outcomes shuffled (0: as they are), without the rollout `left_out`:
- * an array with a row per step of the others, in the order of the group, and a column per method.  A row
- * with a NULL is none.
+ * The candidates are the group with different choices of its states, and the same steps.  An input row has the
+ * advantages of methods for one candidate, with outcomes shuffled (0: not shuffled), without the rollout
+ * `left_out`: an array with a row per step of the others, in the order of the group, and a column per method.
+ * Rows with a NULL are ignored.
  *
- * Of step t of the rollout left out
+ * For step t of the rollout left out
  *
  *	x	= mean of the method's advantages over the others' steps of its state and action; 0 without any
- *	x'	= that less its mean over the others' steps of the state
+ *	x'	= x minus its mean over the others' steps of the state
  *	y	= return from t on - mean over the candidates of the value of its state by the others
  *
- * so y is one for all candidates; one that has a single state for all steps is a control, and has no part in the
- * mean where others have more.  The result has a row per candidate and, within it, method: steps, those with
- * an x, and of each shuffle from 0 on the sums of x y, x x and y y.
+ * so y is the same for all candidates.  A candidate with a single state for all steps is a control, and excluded
+ * from the mean unless all are such.  The result has a row per candidate and method: the number of steps, the
+ * number of those with an x, and for each shuffle from 0 on the sums of x' y, x x and y y.
  */
 #include "postgres.h"
 
@@ -39,14 +39,14 @@ PG_FUNCTION_INFO_V1(stepadv_shuffle_outcomes);
 PG_FUNCTION_INFO_V1(stepadv_credit_trans);
 PG_FUNCTION_INFO_V1(stepadv_credit_final);
 
-/* The same group with its outcomes shuffled in one way. */
+/* The group with one shuffle of its outcomes. */
 typedef struct Shuffle
 {
 	RolloutGroup *datum;
 	GroupColumns group;
 	RolloutFacts facts;
 	double	   *returns;		/* by step */
-	double	   *y;				/* by step, as far as its rollout is known */
+	double	   *y;				/* by step; set if its rollout is known */
 	bool	   *known;			/* by rollout */
 } Shuffle;
 
@@ -60,7 +60,7 @@ typedef struct Triple
 typedef struct Candidate
 {
 	LeaveOneOut out;
-	bool		counted;		/* has a part in the baseline */
+	bool		counted;		/* for the baseline */
 	uint64		n_steps;
 	uint64	   *n_covered;		/* by method */
 	Triple	   *sums;			/* by shuffle and method */
@@ -73,8 +73,8 @@ typedef struct CreditSums
 	GroupColumns calls;
 	const uint32 *turn_of_call;
 	uint32		n_candidates;
-	uint32		n_counted;		/* those with a part in the baseline */
-	uint32		n_shuffles;		/* with that which is none */
+	uint32		n_counted;		/* candidates for the baseline */
+	uint32		n_shuffles;		/* including number 0, not shuffled */
 	int			n_methods;
 	Candidate  *candidates;
 	Shuffle    *shuffles;
@@ -88,7 +88,7 @@ stepadv_shuffle_outcomes(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * The candidates, and what happened to rollouts left out
+ * The candidates, and the outcomes of rollouts left out
  * ----------
  */
 
@@ -185,7 +185,7 @@ begin_credit_sums(MemoryContext context, ArrayType *array, int32 n_shuffles, int
 	return check;
 }
 
-/* What is a candidate's states, with the outcomes of a shuffle. */
+/* A candidate's states with the outcomes of a shuffle. */
 static LeaveOneOut
 with_outcomes(const Candidate *candidate, const Shuffle *shuffle, GroupColumns *group)
 {
@@ -201,7 +201,7 @@ with_outcomes(const Candidate *candidate, const Shuffle *shuffle, GroupColumns *
 	return out;
 }
 
-/* The y of a rollout, of one shuffle. */
+/* Compute the y of a rollout for one shuffle, and return the y of all steps. */
 static const double *
 find_happened(const CreditSums *check, Shuffle *shuffle, uint32 rollout)
 {
@@ -237,8 +237,8 @@ find_happened(const CreditSums *check, Shuffle *shuffle, uint32 rollout)
  */
 
 /*
- * The advantages of a method, by step of the group; NaN of the rollout left out.  All calls of a turn got the same: the
- * first is the last to be written.
+ * The advantages of a method by step of the group; NaN for the rollout left out.  All calls of a turn have the same
+ * one; the loop runs backwards, so that of the first call remains.
  */
 static const double *
 advantages_by_step(const CreditSums *check, uint32 rollout, const double *given, int method)
@@ -276,7 +276,7 @@ add_rollout(const LeaveOneOut *out, Triple *sums, uint64 *n_covered, uint32 roll
 	}
 }
 
-/* The advantages of methods for a candidate, each time of another rollout or shuffle. */
+/* Add the advantages of methods for a candidate; each shuffle and rollout may come once. */
 static void
 add_advantages(CreditSums *check, int32 number, int32 shuffle, int64 rollout_id, const ArrayType *advantages)
 {

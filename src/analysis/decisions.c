@@ -1,6 +1,6 @@
 /*
  * decisions.c
- *		decision_points: the states of a group, and how much is decided in each.
+ *		decision_points: the states of a group, and how much depends on the action in each.
  *
  * Over the judged rollouts, by state:
  *
@@ -9,9 +9,9 @@
  *	gap_error	sqrt(e_best^2 + e_worst^2), e the q_error of each (q_error.c), as if both
  *				were independent
  *
- * Q is that of batch_td or rtmc.  Best and worst are picked after the fact, so the
- * gap of many actions, each tried a few times, is too large (as any maximum of estimates is); the error
- * ignores that.
+ * Q is that of batch_td or rtmc.  Best and worst are chosen by their estimates, so the gap
+ * of many actions, each tried a few times, is biased upwards (as any maximum of estimates is); the
+ * error ignores this.
  */
 #include "postgres.h"
 
@@ -31,15 +31,15 @@ static const Parameter decision_parameters[] = {ACTION_VALUE_PARAMETERS};
 /* In the order of the result's columns. */
 #define GAP_ERROR_COLUMN 8
 
-/* Of a state, in the numbers of the table. */
+/* A state; best and worst are pairs of the table. */
 typedef struct DecisionRow
 {
 	NullableInt8 state;
 	uint32		n_visits;		/* steps taken there */
-	uint32		n_rollouts;		/* that were there */
+	uint32		n_rollouts;		/* that visited it */
 	uint32		n_actions;		/* tried there */
 	double		entropy;		/* of the choice, in nats */
-	uint32		best;			/* pairs; the first of equals */
+	uint32		best;			/* the first of equals */
 	uint32		worst;
 	double		best_q;
 	double		worst_q;
@@ -72,7 +72,7 @@ find_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *
 		row->entropy -= share * log(share);
 		if (row->n_actions++ == 0)
 			row->best = row->worst = p;
-		/* Of what is out of range nothing is the best. */
+		/* NaN (out of range) compares false: it replaces any other, and any other replaces it. */
 		if (!(table->pair_q[row->best] >= table->pair_q[p]))
 			row->best = p;
 		if (!(table->pair_q[row->worst] <= table->pair_q[p]))
@@ -82,7 +82,7 @@ find_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *
 	return rows;
 }
 
-/* What is looked up by state, pair or step. */
+/* Fill in the columns that are looked up by state, pair or step. */
 static void
 describe_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *pair_visits, bool with_errors,
 				   DecisionRow *rows)

@@ -1,18 +1,17 @@
 /*
  * failures.c
- *		failure_points: where the failed rollouts of a group were lost.
+ *		failure_points: where the failed rollouts of a group failed.
  *
- * By failed rollout, over the judged rollouts of the group:
+ * For each failed rollout, over the judged rollouts of the group:
  *
- *	dead_end	the first step after which no walk of the state graph leads to the goal any more
+ *	dead_end	the first step after which no path of the state graph leads to the goal
  *				(GraphGPO, section 3: its distance is infinite); from a dead end all steps lead to dead ends
- *	drop		the step with the largest V(s) - (r + gamma V(s')), V that of batch_td or rtmc, the last
- *				step's target being all that the rollout still got: minus the temporal difference (Sutton 1988)
- *	last_chance	the last step from a state that a rollout which succeeded was in as well: after it
- *				no rollout, as it was there, ever succeeded
+ *	drop		the step with the largest V(s) - (r + gamma V(s')), V that of batch_td or rtmc; for the last
+ *				step, V minus its return: the negative temporal difference (Sutton 1988)
+ *	last_chance	the last step from a state that a successful rollout visited, too: no rollout succeeded from
+ *				any later state
  *
- * A rollout that was in a state of a success is not in a dead end, so the last chance does not come
- * after the step into the dead end.
+ * A state that a successful rollout visited is not a dead end, so last_chance is never after dead_end.
  */
 #include "postgres.h"
 
@@ -28,23 +27,23 @@
 
 PG_FUNCTION_INFO_V1(stepadv_failure_points);
 
-/* Of the values and returns: a drop of less is what rounding left. */
+/* Relative to the values and returns: a smaller drop is rounding error. */
 #define TIE 1e-12
 
 #define NO_STEP PG_UINT32_MAX
 
-/* Of one rollout; steps are of the group. */
+/* One failed rollout; steps are numbers in the group. */
 typedef struct Failure
 {
 	uint32		rollout;
-	double		distance;		/* from where it began; NaN: it began in a dead end */
+	double		distance;		/* of its first state; NaN: a dead end */
 	uint32		dead_end;
 	uint32		drop;
 	double		value_drop;
 	uint32		last_chance;
 } Failure;
 
-/* Does the step lead to where the goal cannot be reached from? Unknown where a rollout was cut off. */
+/* Does the step lead to a dead end?  False if unknown, as after the last step of a truncated rollout. */
 static bool
 is_lost(const GroupColumns *group, const StateGraph *graph, uint32 rollout, uint32 step)
 {
@@ -63,7 +62,7 @@ value_lost(const GroupColumns *group, const RtmcTable *table, double gamma, uint
 	return v - (step_reward(group, rollout, step) + gamma * table->state_v[table->states.of_step[step + 1]]);
 }
 
-/* Below it a drop is none. */
+/* Smaller drops are ignored. */
 static double
 find_tie(const GroupColumns *group, const RtmcTable *table)
 {

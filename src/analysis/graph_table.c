@@ -27,9 +27,9 @@ PG_FUNCTION_INFO_V1(stepadv_contribution);
 /* By node. */
 typedef struct GraphNodes
 {
-	uint32	   *visits;			/* times a rollout was in it */
-	uint32	   *rollouts;		/* rollouts that were */
-	bool	   *is_start;		/* some rollout began in it */
+	uint32	   *visits;			/* by steps, and by ends of rollouts */
+	uint32	   *rollouts;		/* that visited it */
+	bool	   *is_start;		/* a rollout began in it */
 } GraphNodes;
 
 static void
@@ -46,7 +46,7 @@ graph_nodes_find(const GroupColumns *group, const RolloutFacts *facts, const Sta
 		if (!facts->judged[r] || group->n_rollout_steps[r] == 0)
 			continue;
 		nodes->is_start[graph->states.of_step[group->first_step[r]]] = true;
-		/* Its steps' states, and then the node it ended in, if any. */
+		/* The states of its steps, then the node in which it ended, if known. */
 		for (uint32 i = group->first_step[r]; i <= group->first_step[r + 1]; i++)
 		{
 			int32		node = i < group->first_step[r + 1] ? graph->states.of_step[i] : graph->end[r];
@@ -63,14 +63,14 @@ graph_nodes_find(const GroupColumns *group, const RolloutFacts *facts, const Sta
 	pfree(last_rollout);
 }
 
-/* Whether a step was taken in this node: its states.first_step is then one. */
+/* Whether a step was taken in this node, such as states.first_step. */
 static bool
 node_has_step(const StateGraph *graph, int32 node)
 {
 	return node != graph_goal(graph) && graph->states.of_step[graph->states.first_step[node]] == node;
 }
 
-/* The identity of a node; NULL if it has none: the goal, a NULL state, no node. */
+/* The state of a node; NULL for the goal, a NULL state or no node. */
 static NullableInt8
 node_state(const GroupColumns *group, const StateGraph *graph, int32 node)
 {
@@ -81,14 +81,14 @@ node_state(const GroupColumns *group, const StateGraph *graph, int32 node)
 	return state_field(group, graph->states.first_step[node]);
 }
 
-/* Nodes as result rows; GOAL is one only if a rollout reached it. */
+/* The number of result rows; the goal, which is the last node, has one only if a rollout reached it. */
 static uint32
 n_node_rows(const StateGraph *graph)
 {
 	return graph->has_goal ? graph->n_nodes : graph->n_nodes - 1;
 }
 
-/* What all functions of this file begin with. */
+/* Shared by all functions of this file. */
 static void
 open_graph(FunctionCallInfo fcinfo, double success_above, GroupColumns *group, RolloutFacts *facts, StateGraph *graph)
 {
@@ -136,7 +136,7 @@ describe_nodes(const GroupColumns *group, const StateGraph *graph)
 	return rows;
 }
 
-/* Unread columns are not computed: of large graphs distances may be all that is read. */
+/* Columns that are not read are not computed: for large graphs, a query may read only distances. */
 Datum
 stepadv_graph_nodes(PG_FUNCTION_ARGS)
 {
@@ -186,7 +186,7 @@ enum
 	N_GRAPH_PARAMETERS
 };
 
-/* Steps with the same state, action and node they led to are one edge. */
+/* Steps with the same state, action and next node form an edge. */
 typedef struct GraphEdges
 {
 	Identities	edges;
@@ -197,7 +197,7 @@ typedef struct GraphEdges
 	double	   *advantage;		/* graph advantage, likewise */
 } GraphEdges;
 
-/* Named is the first step on an edge whose steps have more together than a number holds. */
+/* The error names the first step on an edge whose sum overflows. */
 static void
 refuse_sum(const GroupColumns *group, const GraphEdges *edges, const SetMoments *moments)
 {
@@ -228,7 +228,7 @@ edge_means(const GroupColumns *group, const GraphEdges *edges, const double *x)
 	return mean;
 }
 
-/* What graphgpo gives the steps on each edge. */
+/* The means of graphgpo's results over the steps on each edge. */
 static void
 find_edge_rewards(const GroupColumns *group, const StateGraph *graph, const ParameterValue *parameters,
 				  GraphEdges *edges)
@@ -359,8 +359,8 @@ typedef struct ContributionRow
 } ContributionRow;
 
 /*
- * A row per rollout.  Nothing is known about contributions to a goal that
- * no rollout reached, nor of a rollout that is not judged: NULL.
+ * A row per rollout.  n_contributing is NULL if no rollout reached the goal, or
+ * the rollout is not judged.
  */
 Datum
 stepadv_contribution(PG_FUNCTION_ARGS)

@@ -1,9 +1,9 @@
 /*
  * joined_groups.c
- *		The columns of several groups, one after the other.
+ *		The columns of several groups, concatenated.
  *
- * Rollouts of different groups are different ones, even with equal ids; states and
- * actions that are equal are the same in all.
+ * Rollouts of different groups are distinct even if their ids are equal; equal states
+ * and actions are the same in all groups.
  */
 #include "postgres.h"
 
@@ -13,7 +13,7 @@
 #include "analysis/joined_groups.h"
 #include "arrays.h"
 
-/* The groups of the array, opened by their unit. */
+/* The groups of the array; a group by turn has turns as steps. */
 static GroupColumns *
 open_groups(ArrayType *array, uint32 *n)
 {
@@ -38,7 +38,7 @@ open_groups(ArrayType *array, uint32 *n)
 	return groups;
 }
 
-/* Room for so many. */
+/* Allocate columns for the rollouts and steps of all groups. */
 static void
 allocate_columns(const GroupColumns *groups, uint32 n, GroupColumns *columns)
 {
@@ -70,7 +70,7 @@ allocate_columns(const GroupColumns *groups, uint32 n, GroupColumns *columns)
 
 #define APPEND(column, from, n, at) copy_large((void *) &(column)[at], from, sizeof(*(column)) * (Size) (n))
 
-/* Add a group's columns to those that are there. */
+/* Append a group's columns. */
 static void
 append_group(GroupColumns *columns, const GroupColumns *group)
 {

@@ -1,6 +1,6 @@
 /*
  * joined_groups.h
- *		The rollouts of several groups as columns of one, for what is asked of all of them.
+ *		The rollouts of several groups as columns of one, for functions of several groups.
  */
 #ifndef STEPADV_JOINED_GROUPS_H
 #define STEPADV_JOINED_GROUPS_H
@@ -11,13 +11,13 @@
 
 typedef struct JoinedGroups
 {
-	GroupColumns columns;		/* ids, states, actions, rewards and results of all; no other columns */
+	GroupColumns columns;		/* rollout_id, step_no, state, action, reward, outcome, success; no others */
 	RolloutFacts facts;
 	uint32		n;				/* groups */
 	uint32	   *first_rollout;	/* n + 1 offsets */
 } JoinedGroups;
 
-/* NULLs in the array are no groups. */
+/* NULL elements are ignored. */
 extern void join_groups(ArrayType *array, JoinedGroups *joined);
 
 #endif							/* STEPADV_JOINED_GROUPS_H */

@@ -1,9 +1,9 @@
 /*
  * labels.c
- *		call_labels: the categories of the calls of a group as one value, beside which
- *		the group's steps are counted by category, however they are estimated.
+ *		labelled_calls: the categories of the calls of a group as one value, with which
+ *		group_digest counts the group's steps by category.
  *
- * The value is read within the query that makes it, and never kept: a LabelsHead,
+ * The value is read within the query that makes it, and never stored: a LabelsHead,
  * the labels, the lengths of the categories and their bytes.
  */
 #include "postgres.h"
@@ -36,11 +36,11 @@ typedef struct LabelsState
 	Labels		labels;
 	int64		room;
 	uint32		room_for_categories;
-	ids_hash   *seen;			/* by the hash of their bytes */
+	ids_hash   *seen;			/* numbers of categories, by the hash of their bytes */
 } LabelsState;
 
 /* ----------
- * Taking the calls
+ * Collecting the calls
  * ----------
  */
 
@@ -80,7 +80,7 @@ add_category(LabelsState *state, const char *bytes, size_t length)
 	return labels->n_categories;
 }
 
-/* The number of a category; from 1. */
+/* The number of a category, from 1. */
 static uint32
 number_category(LabelsState *state, const char *bytes, size_t length)
 {
@@ -93,7 +93,7 @@ number_category(LabelsState *state, const char *bytes, size_t length)
 }
 
 /*
- * call_labels_trans(internal, key bigint, number integer, category text, ok boolean,
+ * labelled_calls_trans(internal, key bigint, number integer, category text, ok boolean,
  * grounded boolean)
  */
 Datum
@@ -105,7 +105,7 @@ stepadv_call_labels_trans(PG_FUNCTION_ARGS)
 	uint32		category = 0;
 	uint32		flags = 0;
 
-	/* No step is joined to it, or it tells nothing of one. */
+	/* No step has this key, or there is nothing to record. */
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || (PG_ARGISNULL(3) && PG_ARGISNULL(4) && PG_ARGISNULL(5)))
 		PG_RETURN_POINTER(state);
 	if (!PG_ARGISNULL(3))
@@ -165,7 +165,7 @@ compare_labels(const void *a, const void *b)
 	return (one->code > other->code) - (one->code < other->code);
 }
 
-/* The same in any order of input: categories by their bytes, each step once. */
+/* Sort categories by their bytes, and keep one label per step, so that the order of input does not matter. */
 static Labels
 in_order(const Labels *labels)
 {
@@ -202,7 +202,7 @@ in_order(const Labels *labels)
 	return sorted;
 }
 
-/* The labels as a bytea. */
+/* The value of type labelled_calls. */
 Datum
 stepadv_call_labels_final(PG_FUNCTION_ARGS)
 {
@@ -240,7 +240,7 @@ stepadv_call_labels_final(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * Reading it
+ * Reading the value
  * ----------
  */
 

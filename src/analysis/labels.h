@@ -3,18 +3,18 @@
 
 #include "postgres.h"
 
-/* What is known of a call, beside its category. */
-#define CALL_JUDGED			0x1		/* whether it went well */
+/* Properties of a call besides its category. */
+#define CALL_JUDGED			0x1		/* ok is known */
 #define CALL_FAILED			0x2
-#define CALL_LOOKED_AT		0x4		/* whether it was grounded */
+#define CALL_LOOKED_AT		0x4		/* grounded is known */
 #define CALL_GROUNDED		0x8
 #define N_CALL_FLAGS		4
 
 /* Category 0 is NULL, the others are numbered from 1 in the order of their bytes. */
 typedef struct Label
 {
-	int64		key;			/* the step's id; or its rollout's, and */
-	int32		number;			/* its number there */
+	int64		key;			/* step_id, or rollout_id */
+	int32		number;			/* 0, or step_no */
 	uint32		code;			/* category << N_CALL_FLAGS | flags */
 } Label;
 
@@ -27,19 +27,19 @@ typedef struct Category
 typedef struct Labels
 {
 	int64		n;
-	int64		next;			/* which follows the one that was asked for last */
-	Label	   *labels;			/* by key and number, each once */
+	int64		next;			/* the one after the last that was found */
+	Label	   *labels;			/* by key and number, without duplicates */
 	uint32		n_categories;	/* NULL not counted */
 	Category   *categories;
 } Labels;
 
-/* A copy of what call_labels gave (NULL: of no call at all), in the current memory context. */
+/* Read a value of labelled_calls (NULL: no calls) into the current memory context. */
 extern Labels *open_labels(struct varlena *labels);
 
-/* For a step without a label: category NULL, and no flags. */
+/* The code of a step; 0, category NULL without flags, for a step without a label. */
 extern uint32 search_label(Labels *labels, int64 key, int32 number);
 
-/* Steps are mostly asked for in the order of their labels. */
+/* The same, faster if steps are looked up in the order of their labels. */
 static inline uint32
 label_of(Labels *labels, int64 key, int32 number)
 {

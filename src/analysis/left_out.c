@@ -1,6 +1,6 @@
 /*
  * left_out.c
- *		Leaving rollouts out, for SQL: which, and the group without one.
+ *		without_rollout, left_out: SQL functions for leaving rollouts out.
  */
 #include "postgres.h"
 
@@ -13,7 +13,7 @@
 PG_FUNCTION_INFO_V1(stepadv_without_rollout);
 PG_FUNCTION_INFO_V1(stepadv_left_out);
 
-/* The group of all rollouts but one. */
+/* The group without one rollout. */
 Datum
 stepadv_without_rollout(PG_FUNCTION_ARGS)
 {

@@ -1,17 +1,17 @@
 /*
  * loops.c
- *		loops: steps that a rollout took before.
+ *		loops: steps that repeat an earlier step of their rollout.
  *
- * Two steps of a rollout are the same by their state and action, or one of them.
- * Of a step that is the same as an earlier one
+ * Two steps of a rollout are equal if their states and actions are, or one of these (same).
+ * For each step:
  *
- *	n_before		so many earlier steps of the rollout are
- *	since			the last of them was so many steps ago
- *	same_result		it led to the state that that one led to
- *	cycle_length	the least p so that the step is of a round of p steps that are the same as the p
- *					before: 1 for A A, 2 for A B A B
+ *	n_before		the number of equal earlier steps of the rollout
+ *	since			how many steps ago the last of them was
+ *	same_result		it led to the same state as the last of them
+ *	cycle_length	the least p such that the step is one of p steps that equal the p steps before:
+ *					1 for A A, 2 for A B A B
  *
- * A step is in a loop if it has a cycle_length or the same_result: what came of it was known.
+ * A step is in a loop if it has a cycle_length or same_result: its result was predictable.
  * Time is linear in steps times max_cycle.
  */
 #include "postgres.h"
@@ -42,7 +42,7 @@ static const Parameter loop_parameters[] = {
 	INTEGER_PARAMETER("max_cycle", 0, 1000)
 };
 
-/* Of a step. */
+/* A step's result row. */
 typedef struct Loop
 {
 	int64		rollout_id;
@@ -53,7 +53,7 @@ typedef struct Loop
 	bool		in_loop;
 } Loop;
 
-/* What is the same, and where steps lead, of all rollouts: whether one is judged does not matter here. */
+/* Which steps are equal, and the states they lead to, for all rollouts, judged or not. */
 static void
 find_identities(const GroupColumns *group, int same, Identities *identities, int32 **next)
 {
@@ -78,7 +78,7 @@ find_identities(const GroupColumns *group, int same, Identities *identities, int
 static void
 find_repeats(const GroupColumns *group, const Identities *identities, const int32 *next, Loop *loops)
 {
-	uint32	   *last = ALLOCATE_ARRAY(uint32, identities->n);	/* step with the identity */
+	uint32	   *last = ALLOCATE_ARRAY(uint32, identities->n);	/* last step by identity */
 
 	memset(last, 0xFF, identities->n * sizeof(uint32));
 	for (uint32 r = 0; r < group->n_rollouts; r++)
@@ -102,20 +102,20 @@ find_repeats(const GroupColumns *group, const Identities *identities, const int3
 	pfree(last);
 }
 
-/* Of one rollout's steps, from the shortest on. */
+/* The cycles of one rollout's steps, the shortest first. */
 static void
 find_cycles_of(const int32 *identity, uint32 n, uint32 max_cycle, Loop *loops)
 {
 	for (uint32 p = 1; p <= max_cycle && 2 * p <= n; p++)
 	{
-		uint32		run = 0;	/* steps up to this one that are as p steps before */
+		uint32		run = 0;	/* consecutive steps up to this one that equal the one p before */
 
 		for (uint32 t = p; t < n; t++)
 		{
 			run = identity[t] == identity[t - p] ? run + 1 : 0;
 			if (run < p)
 				continue;
-			/* A round is complete: all of it; then every step more is one. */
+			/* Mark all p steps when the first cycle is complete, then each further step. */
 			for (uint32 k = t + 1 - (run == p ? p : 1); k <= t; k++)
 				if (loops[k].cycle_length.isnull)
 					loops[k].cycle_length = (NullableInt4) {p, false};
@@ -160,7 +160,7 @@ stepadv_loops(PG_FUNCTION_ARGS)
 	read_parameters(fcinfo, 1, loop_parameters, lengthof(loop_parameters), parameters);
 	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &calls);
 	loops = find_loops(&group, parameters);
-	/* Every call gets what was found of the turn that it is part of. */
+	/* A call gets the result of its turn. */
 	rows = ALLOCATE_ARRAY(Loop, calls.n_steps);
 	for (uint32 i = 0; i < calls.n_steps; i++)
 		rows[i] = loops[turn_of_call == NULL ? i : turn_of_call[i]];

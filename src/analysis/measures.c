@@ -1,7 +1,7 @@
 /*
  * measures.c
- *		How rollouts worked on their task, regardless of the outcome: what they repeated, what
- *		they cost and how far they began from the goal.
+ *		Measures of rollouts, regardless of their outcomes: repeated steps, costs, and distances
+ *		of their first states from the goal.
  */
 #include "postgres.h"
 

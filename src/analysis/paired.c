@@ -1,17 +1,17 @@
 /*
  * paired.c
- *		Two versions on the same tasks: tests of the differences of the tasks
- *		together, and of the rollouts of one task.
+ *		Two versions on the same tasks: tests of the differences over all tasks,
+ *		and of the rollouts of one task.
  *
- * A task is a cluster: its rollouts are no independent witnesses of how the
- * versions differ on tasks.  So the standard error is that of the mean of the
- * tasks' differences (Miller 2024), the interval Student's with a degree of freedom less
- * than tasks.
+ * A task is a cluster: its rollouts are not independent samples of how the versions
+ * differ over tasks.  So the standard error is that of the mean of the tasks'
+ * differences (Miller 2024), and the interval Student's with one degree of freedom
+ * less than tasks.
  *
- * If the versions did not differ, a task's difference had either sign with the
- * same probability.  The p-value is the share of all choices of signs whose mean
- * is at least as far from 0: of every one where few tasks differ, else of so many
- * drawn by a hash of their number, where the one that was seen counts with them.
+ * If the versions did not differ, each sign of a task's difference would be equally
+ * likely.  The p-value is the share of sign choices whose mean is at least as far from
+ * 0: of all choices if few tasks differ, otherwise of a number drawn by hashes of their
+ * index, with the observed one counted among them.
  */
 #include "postgres.h"
 
@@ -33,11 +33,11 @@
 PG_FUNCTION_INFO_V1(stepadv_paired_difference);
 PG_FUNCTION_INFO_V1(stepadv_fisher_exact);
 
-#define MOST_SIGNS 20			/* so many differences have all their signs tried: a million */
+#define MOST_SIGNS 20			/* up to so many differences, all sign choices are tried: a million */
 #define MOST_ROLLOUTS 100000000
-#define SAME_TO 1e-9			/* sums as near as that to each other are equal */
+#define SAME_TO 1e-9			/* relative: sums closer than that are equal */
 
-/* How many choices of the signs of d[i] … d[n - 1] make of a sum one at least as far from 0. */
+/* How many choices of the signs of d[i] … d[n - 1] bring the sum to at least `bound` from 0. */
 static int64
 far_signs(const double *d, int n, int i, double sum, double bound)
 {
@@ -48,7 +48,7 @@ far_signs(const double *d, int n, int i, double sum, double bound)
 	return far_signs(d, n, i + 1, sum + d[i], bound) + far_signs(d, n, i + 1, sum - d[i], bound);
 }
 
-/* The same of choices that are drawn. */
+/* The same for drawn choices of all signs. */
 static int64
 far_draws(const double *d, int64 n, double bound, int64 permutations, int64 seed)
 {
@@ -72,7 +72,7 @@ far_draws(const double *d, int64 n, double bound, int64 permutations, int64 seed
 	return far;
 }
 
-/* Of differences that are not 0: zeros have no sign. */
+/* d: differences other than 0, since 0 has no sign. */
 static double
 permutation_p(const double *d, int64 n, int64 permutations, int64 seed, bool *exact)
 {
@@ -114,7 +114,7 @@ probability_within(double t, int freedom)
 	return is_odd ? (atan2(t, sqrt(freedom)) + sine * sum) / acos(0) : sine * sum;
 }
 
-/* The bound t: a value is between -t and t with this probability; freedom at least 1, confidence between 0 and 1. */
+/* The t such that a value is between -t and t with probability confidence (between 0 and 1); freedom at least 1. */
 static double
 student_bound(double confidence, int freedom)
 {
@@ -188,8 +188,8 @@ stepadv_paired_difference(PG_FUNCTION_ARGS)
 }
 
 /*
- * fisher_exact(c_a, n_a, c_b, n_b bigint): two-sided, the probability of all tables with these margins that are no more probable
- * than this one.  Weights from the mode outwards, so that none overflows.
+ * fisher_exact(c_a, n_a, c_b, n_b bigint): two-sided, the probability of all tables with these margins that are not
+ * more probable than this one.  Weights are computed from the mode outwards, so that none overflows.
  */
 Datum
 stepadv_fisher_exact(PG_FUNCTION_ARGS)
@@ -222,7 +222,7 @@ stepadv_fisher_exact(PG_FUNCTION_ARGS)
 		total += weight[x];
 		if ((x & 0xFFFF) == 0)
 			CHECK_FOR_INTERRUPTS();
-		/* Equal but for rounding is equal. */
+		/* Allow for rounding of equal weights. */
 		if (weight[x] <= weight[c] * (1 + 1e-7))
 			as_far += weight[x];
 	}

@@ -1,16 +1,16 @@
 /*
  * preference_pairs.c
- *		preference_pairs: of the actions tried in a state, the best and the worst.
+ *		preference_pairs: the best and the worst of the actions tried in a state.
  *
  * Over the judged rollouts, by state, among the actions that at least min_visits rollouts took there:
  *
  *	gap			Q of the best - Q of the worst
  *	gap_error	sqrt(e_best^2 + e_worst^2), e the q_error of each (q_error.c)
- *	confidence	P(gap / gap_error), P the normal distribution function: that the best is better than
- *				the worst, as if they had not been picked after the fact
+ *	confidence	P(gap / gap_error), P the normal distribution function: the probability that the best is
+ *				better than the worst, as if they had not been chosen by their estimates
  *
- * Each is shown by the first step that took it, in the order of rollouts.  Rollouts are counted, not
- * steps: one that repeats an action has seen it turn out once.
+ * Each is shown by the first step that took it, in the order of rollouts.  Visits count rollouts, not
+ * steps: repeating an action gives a rollout only one outcome.
  */
 #include "postgres.h"
 
@@ -54,7 +54,7 @@ find_extremes(const RtmcTable *table, const uint32 *rollouts, uint32 min_visits)
 
 		if (p % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
-		/* What is out of range is preferred to nothing, nor is anything to it. */
+		/* Ignore actions whose Q is out of range. */
 		if (rollouts[p] < min_visits || isnan(table->pair_q[p]))
 			continue;
 		if (of_state->n++ == 0)
@@ -67,7 +67,7 @@ find_extremes(const RtmcTable *table, const uint32 *rollouts, uint32 min_visits)
 	return extremes;
 }
 
-/* An error of NaN is unknown. */
+/* A NaN error is unknown. */
 static double
 confidence_of(double gap, double error)
 {
@@ -132,7 +132,7 @@ stepadv_preference_pairs(PG_FUNCTION_ARGS)
 	for (uint32 s = 0; s < table.states.n; s++)
 	{
 		CHECK_ONCE_IN_A_WHILE(s);
-		/* Where all are equally good there is nothing to prefer. */
+		/* No pair if all actions are equally good. */
 		if (extremes[s].n < 2 || !(table.pair_q[extremes[s].best] > table.pair_q[extremes[s].worst]))
 			continue;
 		rows[n] = describe_pair(&group, &table, rollouts, &extremes[s]);

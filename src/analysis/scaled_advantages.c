@@ -1,9 +1,9 @@
 /*
  * scaled_advantages.c
- *		scaled_advantages(advantage_array, threshold): advantages of methods that have different units, side by side.
+ *		scaled_advantages(advantage_array, threshold): brings advantages of methods with different units to one scale.
  *
- * The array has a row per step of a group and a column per method.  Each method is divided by the root mean square
- * of its advantages; one where that is not above the threshold, which is rounding error, has 0.
+ * The array has a row per step of a group and a column per method.  Each method's advantages are divided by their
+ * root mean square; they are 0 if that is at or below the threshold, and so rounding error.
  */
 #include "postgres.h"
 

@@ -1,10 +1,10 @@
 /*
  * shuffle_outcomes.c
- *		Groups whose rollouts got each other's outcomes: what credit is there by chance.
+ *		Groups with outcomes shuffled among their rollouts, to measure credit by chance.
  *
- * Groups are kept or drawn by their outcomes, and a rollout left out makes those of the others
- * less like its own, so that prediction and outcome are correlated, in either direction, also
- * where nothing depends on what was done.  Shuffled outcomes measure how much.
+ * Data sets may select groups by their outcomes, and leaving a rollout out makes the others'
+ * outcomes less like its own.  So predictions and outcomes are correlated, in either direction,
+ * even if nothing depends on actions.  Shuffled outcomes measure this correlation.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 #include "hash.h"
 #include "sum.h"
 
-/* A rollout with an outcome to give away. */
+/* A rollout whose outcome is shuffled. */
 typedef struct Holder
 {
 	int64		policy;
@@ -39,8 +39,8 @@ compare_holders(const void *a, const void *b)
 }
 
 /*
- * Of what a group is known by.  Rollouts may be called 1 to 8 in all groups: each is to be shuffled in a
- * way of its own, or what remains where it was would be the same everywhere.
+ * A hash of ids and returns.  Groups may all have rollouts 1 to 8: without the rest, all would be shuffled
+ * alike, and the same rollouts would keep their outcomes in every group.
  */
 static int64
 hash_group(const GroupColumns *group, const RolloutFacts *facts, int64 seed)
@@ -57,7 +57,7 @@ hash_group(const GroupColumns *group, const RolloutFacts *facts, int64 seed)
 	return seed;
 }
 
-/* Those of each policy together, in the order of their numbers or, with a seed, of a hash. */
+/* The holders sorted by policy, then by their place in the group or, with a seed, by a hash. */
 static uint32
 find_holders(const GroupColumns *group, const RolloutFacts *facts, const int64 *seed, Holder *holders)
 {
@@ -83,7 +83,7 @@ mean_total(const RolloutFacts *facts, const Holder *holders, uint32 n)
 	return sum_value(&sum) / n;
 }
 
-/* The rollout gets a return with its last step, less the mean of its policy's. */
+/* Give a rollout a return with its last step (whole), minus the mean of its policy's. */
 static void
 give_outcome(GroupColumns *copy, const uint32 *first_step, uint32 to, bool whole, double total, double mean)
 {

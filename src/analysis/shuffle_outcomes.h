@@ -4,10 +4,10 @@
 #include "group/group.h"
 
 /*
- * A copy in which the judged rollouts that have steps got each other's outcomes (their returns and
- * successes): those of one policy each other's, in an order that is a hash of their ids, the group's steps and returns, the
- * seed and `shuffle`.  The whole return comes with the last step.  Of several policies each return is
- * less the mean of its policy's.  Shuffle 0 leaves every rollout its own, and its steps their rewards.
+ * A copy in which the outcomes (returns and successes) of judged rollouts with steps are shuffled among those of
+ * the same policy, in the order of a hash of their ids, the group's steps and returns, the seed and `shuffle`.
+ * The whole return becomes the reward of the last step.  With several policies, the mean of a policy's returns is
+ * subtracted from each.  Shuffle 0 leaves outcomes and rewards as they are.
  */
 extern RolloutGroup *shuffle_outcomes(const RolloutGroup *datum, int32 shuffle, int64 seed);
 

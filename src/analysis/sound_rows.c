@@ -1,9 +1,9 @@
 /*
  * sound_rows.c
- *		Whether a value shows that its rows have no problem.
+ *		rows_are_sound: whether a value shows that its rows have no problem.
  *
- * The view _problems counts in the rows themselves, which takes long: of kept groups it reads those that are not
- * sound.  So nothing may be sound that has a problem of sql/attach/problems.sql, and little else be unsound.
+ * The view _problems searches rows, which takes long, so it skips kept groups that are sound.  A group with a
+ * problem of sql/attach/problems.sql must never be sound, and few groups without one should be unsound.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 PG_FUNCTION_INFO_V1(stepadv_rows_are_sound);
 
-/* A reward or a success on any row. */
+/* A reward or a success value on any row. */
 static bool
 is_judged(const GroupColumns *group, uint32 rollout)
 {
@@ -27,7 +27,7 @@ is_judged(const GroupColumns *group, uint32 rollout)
 	return false;
 }
 
-/* What a number that is not finite leaves is none: so none may be missing, where there can be values. */
+/* A number that is not finite was folded to NULL, so if a column can have values, none may be NULL. */
 static bool
 are_steps_sound(const GroupColumns *group, uint32 rollout, bool has_values)
 {
@@ -43,11 +43,11 @@ are_steps_sound(const GroupColumns *group, uint32 rollout, bool has_values)
 		if (group->turn != NULL && step_has_null(group, i, NULL_TURN))
 			return false;
 	}
-	/* As far as an integer goes, and further. */
+	/* At the limits of integer, a larger step_no may have been clamped. */
 	return end > first && group->step_no[first] != PG_INT32_MIN && group->step_no[end - 1] != PG_INT32_MAX;
 }
 
-/* rows_are_sound(rollouts rollout_group, has_values boolean): false for NULL, of which nothing is known. */
+/* rows_are_sound(rollouts rollout_group, has_values boolean): false for NULL. */
 Datum
 stepadv_rows_are_sound(PG_FUNCTION_ARGS)
 {

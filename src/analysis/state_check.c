@@ -1,33 +1,32 @@
 /*
  * state_check.c
- *		state_check(groups): what a state hides of what was done before.
+ *		state_check(groups): whether states hide information about earlier steps.
  *
- * If the state contains all that matters, what a step leads to does not depend on how
- * its rollout came there.  With the value of each state by all the groups (batch TD), and
+ * If the state contains everything that matters, the outcome of a step does not depend on
+ * how its rollout came there.  With the value of each state by all groups (batch TD), and
  *
  *		d_t = r_t + gamma V(s_(t+1)) - V(s_t)
  *
  * whose mean within each state is 0, and for a pair e of a state and an action
  *
- *		h_t = 1 where e was done earlier in the rollout, less its mean within the state,
+ *		h_t = (1 if e occurred earlier in the rollout, otherwise 0) minus its mean within the state,
  *		S_r = sum of h_t d_t over the steps of rollout r,
  *
- * Z = sum S_r / sqrt(sum S_r^2) is nearly normal then, as rollouts are independent: a score test, with
- * rollouts as clusters.  But outcomes are skewed: where nearly all rollouts succeed, the few that come after a rare pair
- * all do so easily, and then their own spread is next to nothing.  So the probability of the sum is that by the spread of all
- * visits.  In a state with n visits h and d belong together by chance alone, so the sum of h d has
+ * Z = sum S_r / sqrt(sum S_r^2) is then nearly normal, as rollouts are independent: a score test with rollouts as
+ * clusters.  But outcomes are skewed: if nearly all rollouts succeed, the few after a rare pair may well all
+ * succeed, and then have almost no variance of their own.  So the p-value of the sum uses the variance of all
+ * visits.  In a state with n visits, h and d are paired at random, so the sum of h d has
  *
  *		variance sum h^2 sum d^2 / (n - 1), third moment n sum h^3 sum d^3 / ((n - 1) (n - 2)),
  *
- * and those of different states add up, since what comes of a visit is independent of what came before.  A gamma
+ * and those of different states add up, since the result of a visit is independent of what came before.  A gamma
  * distribution with these moments is exceeded with the probability that a normal one exceeds the signed
  * root of its deviance (McCullagh and Nelder, Generalized Linear Models, section 8.3).
- * What a pair is good for in one state may be bad in another, and cancels in the sum.  So
- * the same is asked of the steps in each later state alone, where enough rollouts come to it with and without the
- * pair.  A pair has the least of these probabilities, times the number of such states, or that of the sum, if that
- * is less.  Of many pairs the probability is that by any of them (Bonferroni).
- * Groups whose rollouts all have one return are left out: where nothing differs, nothing shows
- * what made it differ.
+ * A pair may be good for one later state and bad for another, which cancels in the sum.  So each later state is
+ * also tested alone, if enough rollouts come to it with and without the pair.  The p-value of a pair is the least
+ * of these, times the number of such states, or that of the sum, if less.  It is corrected for the number of
+ * pairs (Bonferroni).
+ * Groups whose rollouts all have the same return are left out, since they tell nothing about differences.
  */
 #include "postgres.h"
 
@@ -57,7 +56,7 @@ static const Parameter state_check_parameters[] = {
 	INTEGER_PARAMETER("min_rollouts", 1, 100000)
 };
 
-/* What all pairs are looked at with. */
+/* Data for the tests of all pairs. */
 typedef struct Record
 {
 	const GroupColumns *group;
@@ -68,7 +67,7 @@ typedef struct Record
 	Sum		   *square;			/* of d, by state */
 	Sum		   *cube;
 	Adjacency	of_state;		/* the steps of each state, in order */
-	Adjacency	of_pair;		/* the first such step of each rollout */
+	Adjacency	of_pair;		/* the first step of each pair in each rollout */
 } Record;
 
 /* One row of the result. */
@@ -80,10 +79,10 @@ typedef struct Finding
 	double		z;
 	NullableInt8 state;
 	NullableInt8 action;
-	double		p_value;		/* of this pair alone, until all are known */
+	double		p_value;		/* corrected for the number of pairs at the end */
 } Finding;
 
-/* Groups in which no return differs from another take no part. */
+/* Leave out groups whose returns are all equal. */
 static void
 leave_out_uniform(JoinedGroups *joined)
 {
@@ -110,7 +109,7 @@ leave_out_uniform(JoinedGroups *joined)
 	}
 }
 
-/* The steps by identity, each identity's in order: those for which `counts` is not NULL and 0 are left out. */
+/* The steps of each identity in order, without those for which `counts` is 0; counts NULL: all steps. */
 static void
 gather_steps(const GroupColumns *group, const Identities *identities, const uint32 *counts, Adjacency *steps)
 {
@@ -122,7 +121,7 @@ gather_steps(const GroupColumns *group, const Identities *identities, const uint
 	pfree(step);
 }
 
-/* By how much each step came out better than its state is worth, and the powers of that. */
+/* d of each step, and the sums of its squares and cubes by state. */
 static double *
 find_surprises(Record *record, const RolloutFacts *facts, double gamma)
 {
@@ -175,7 +174,7 @@ make_record(const JoinedGroups *joined, double gamma, Record *record)
 	record->d = find_surprises(record, &joined->facts, gamma);
 }
 
-/* A sum that is 0 but for chance. */
+/* A sum whose expectation is 0 if states hide nothing. */
 typedef struct Score
 {
 	double		total;
@@ -183,10 +182,10 @@ typedef struct Score
 	double		third;			/* moment */
 } Score;
 
-/* What rounding leaves of nothing is nothing. */
+/* A smaller variance is rounding error. */
 #define NOTHING 1e-24
 
-/* Two-sided; NAN where nothing can vary. */
+/* The two-sided p-value; NaN without variance. */
 static double
 probability(const Score *score)
 {
@@ -196,16 +195,16 @@ probability(const Score *score)
 
 	if (!(score->variance > NOTHING))
 		return NAN;
-	/* On the side of the longer tail; the normal one is the longer one on the other. */
+	/* Only for the longer tail of the gamma distribution; for the other, the normal tail is longer. */
 	if (x > 1e-6)
 		z = sqrt(8 * (x - log1p(x))) / skewness;
 	return erfc(fabs(z) / M_SQRT2);
 }
 
-/* Of one pair: as before it was looked at, between pairs. */
+/* The sums of one pair; comments give the values between pairs. */
 typedef struct PairSums
 {
-	uint32	   *since;			/* by rollout: the step at which it did the pair first; NEVER */
+	uint32	   *since;			/* by rollout: the first step with the pair; NEVER */
 	uint32	   *n;				/* by state: steps after the pair; 0 */
 	uint32	   *touched;		/* states with any */
 	uint32		n_touched;
@@ -234,7 +233,7 @@ find_steps_after(const Record *record, uint32 pair, PairSums *sums)
 	}
 }
 
-/* What chance makes of the score of a state: all visits, those after the pair. */
+/* The moments of a state's score by chance; n: visits, n_after: visits after the pair. */
 static void
 measure_chance(const Record *record, uint32 s, double n, double n_after, Score *score)
 {
@@ -246,8 +245,8 @@ measure_chance(const Record *record, uint32 s, double n, double n_after, Score *
 }
 
 /*
- * The scores of the steps in a state, which are added to the rollouts' and to that of all states.  Says how probable
- * theirs is; NAN where too few rollouts come to the state after the pair, or without.
+ * Adds the scores of the steps in a state to those of the rollouts and of all states.  Returns the p-value of the
+ * state; NaN if too few rollouts come to it after the pair, or without it.
  */
 static double
 look_at_state(const Record *record, uint32 s, int64 min_rollouts, PairSums *sums, Sum *difference)
@@ -282,7 +281,7 @@ look_at_state(const Record *record, uint32 s, int64 min_rollouts, PairSums *sums
 		n_with += n_steps[true] > 0;
 		CHECK_ONCE_IN_A_WHILE(r);
 	}
-	/* The mean of d after the pair less that of the other visits, by the visits after it. */
+	/* The number of visits after the pair, times their mean of d minus that of the other visits. */
 	if (sums->n[s] < n)
 		sum_add(difference, sum_value(&d_after) * n / (n - sums->n[s]));
 	measure_chance(record, s, n, sums->n[s], &score);
@@ -293,7 +292,7 @@ look_at_state(const Record *record, uint32 s, int64 min_rollouts, PairSums *sums
 	return Min(n_with, n_without) >= min_rollouts ? probability(&score) : NAN;
 }
 
-/* The pair's row; false if there is none. */
+/* Fills in the pair's row; false if it has none. */
 static bool
 look_at_pair(const Record *record, uint32 pair, int64 min_rollouts, PairSums *sums, Finding *finding)
 {
@@ -332,7 +331,7 @@ look_at_pair(const Record *record, uint32 pair, int64 min_rollouts, PairSums *su
 	return sum_value(&square) > NOTHING && sums->all.variance > NOTHING && isfinite(finding->z);
 }
 
-/* The surest first; of equal ones the one that was done first. */
+/* The least p-value first, then the largest |z|, then the pair that occurred first. */
 static int
 compare_findings(const void *a, const void *b)
 {

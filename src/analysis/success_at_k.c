@@ -1,20 +1,19 @@
 /*
  * success_at_k.c
- *		What k rollouts achieve that are drawn without replacement of a task's n.
+ *		What k rollouts achieve that are drawn without replacement from the n of a task.
  *
- *	pass_at_k	1 - C(n - c, k) / C(n, k): that one of them succeeded, as c of n did (Chen et al. 2021, equation 1)
- *	pass_hat_k	C(c, k) / C(n, k): that all of them did (Yao et al. 2024, tau-bench)
- *	maj_at_k	that the answer most of them give is right
- *	best_at_k	the expected best score of them
+ *	pass_at_k	1 - C(n - c, k) / C(n, k): at least one of them succeeds, if c of n do (Chen et al. 2021, equation 1)
+ *	pass_hat_k	C(c, k) / C(n, k): all of them succeed (Yao et al. 2024, tau-bench)
+ *	maj_at_k	the probability that their most frequent answer is right
+ *	best_at_k	their expected best score
  *
- * The first two quotients are of the form C(m, k) / C(n, k), m at most n, which is a product
- * of factors up to 1, in as many as the smaller of k and n - m: no factorial,
- * nothing that overflows.
+ * The first two have quotients C(m, k) / C(n, k), m at most n, each a product of factors up to 1;
+ * their number is the smaller of k and n - m.  So no factorial is needed, and nothing overflows.
  *
- * Of the scores in ascending order x_1 … x_n, x_i is the best of C(i - 1, k - 1) of
- * the C(n, k) subsets (ties: of those with its place).  The weight of x_n is k/n,
- * and that of the one before x_i is that of x_i times (i - k)/(i - 1).  A bootstrap draws
- * with replacement, its best is that of fewer different rollouts, and is too low.
+ * With scores in ascending order x_1 … x_n, x_i is the best of C(i - 1, k - 1) of the C(n, k)
+ * subsets (ties are broken by place).  The weight of x_n is k/n, and that of x_(i - 1) is
+ * that of x_i times (i - k)/(i - 1).  A bootstrap, which draws with replacement, would be biased
+ * downwards, since its best is that of fewer distinct rollouts.
  */
 #include "postgres.h"
 
@@ -35,7 +34,7 @@ PG_FUNCTION_INFO_V1(stepadv_pass_hat_k);
 PG_FUNCTION_INFO_V1(stepadv_maj_at_k);
 PG_FUNCTION_INFO_V1(stepadv_best_at_k);
 
-/* The last argument of all of them. */
+/* The last argument of all functions of this file. */
 static int32
 k_argument(FunctionCallInfo fcinfo)
 {
@@ -57,11 +56,11 @@ k_argument(FunctionCallInfo fcinfo)
 }
 
 /* ----------
- * Of counts
+ * Functions of counts
  * ----------
  */
 
-/* C(m, k) / C(n, k), 1 <= k <= n, 0 <= m <= n: that all of k drawn are among m of n. */
+/* C(m, k) / C(n, k), 1 <= k <= n, 0 <= m <= n: the probability that all k drawn are among m of n. */
 static double
 share_of_draws(int64 m, int64 n, int64 k)
 {
@@ -71,7 +70,7 @@ share_of_draws(int64 m, int64 n, int64 k)
 		return 0;
 	if (k <= n - m)
 	{
-		/* One drawn after the other. */
+		/* A factor for each one drawn: it is among the m. */
 		for (int64 i = 0; i < k && share > 0; i++)
 		{
 			share *= (double) (m - i) / (double) (n - i);
@@ -80,7 +79,7 @@ share_of_draws(int64 m, int64 n, int64 k)
 	}
 	else
 	{
-		/* One of the others after the other is not among the k. */
+		/* A factor for each of the other n - m: it is not drawn. */
 		for (int64 i = m + 1; i <= n && share > 0; i++)
 		{
 			share *= (double) (i - k) / (double) i;
@@ -90,7 +89,7 @@ share_of_draws(int64 m, int64 n, int64 k)
 	return share;
 }
 
-/* (n bigint, c bigint, k integer); false: NULL, that nothing is known or n is below k. */
+/* Arguments (n bigint, c bigint, k integer); false if the result is NULL: a count is NULL, or n is below k. */
 static bool
 read_counts(FunctionCallInfo fcinfo, int64 *n, int64 *c, int32 *k)
 {
@@ -134,24 +133,24 @@ stepadv_pass_hat_k(PG_FUNCTION_ARGS)
 /* ----------
  * The majority
  *
- * How probable it is that the answer most given by k of n rollouts is right, exactly over all subsets.
+ * The probability that the most frequent answer of k of n rollouts is right, exactly over all subsets.
  *
- * Of answer j, that m_j rollouts gave, x_j are drawn in prod C(m_j, x_j) of the
- * C(n, k) subsets, sum x_j = k.  With independent binomial x_j instead, each rollout
- * being drawn with probability p, a draw has the same probability but for a factor
- * that is the same for all with sum k; so these are convolved, and divided by what
- * all draws of k of n have (at least about 1/sqrt(k)): numbers up to 1 throughout,
- * for every n.
+ * If m_j rollouts gave answer j, then x_j of them are drawn in prod C(m_j, x_j) of the
+ * C(n, k) subsets, with sum x_j = k.  If instead each rollout is drawn independently with
+ * probability p, the x_j are binomial, and draws with sum k have the same probabilities
+ * up to a common factor.  So binomial distributions are convolved, and the result is divided
+ * by the probability of drawing k of n (at least about 1/sqrt(k)).  All numbers are at
+ * most 1, for every n.
  *
- * For each number v of votes that may win: the draws of s rollouts in which no
- * answer has more than v votes and t have v, with their probability and with the
- * sum of how right these t are.  Of s = k the latter divided by t is what a draw
- * among the t makes of it.  What is divided by are the same draws, added up in the
- * same way: where all that can win are right the share is 1, not nearly.
+ * For each number v of votes that may win, the arrays have, for the draws of s rollouts
+ * in which no answer has more than v votes and t answers have v, the probability, and
+ * the probability times the sum of how right these t are.  For s = k, the latter divided by
+ * t is the contribution of ties broken at random.  The divisor is the sum of the same
+ * probabilities in the same order, so that the share is exactly 1 if all answers that can win are right.
  * ----------
  */
 
-/* An answer: how many rollouts gave it, and how many of these were judged right. */
+/* An answer: how many rollouts gave it, and for how many of these it is correct. */
 typedef struct Answer
 {
 	int64		hash;			/* hash key */
@@ -160,8 +159,8 @@ typedef struct Answer
 } Answer;
 
 /*
- * That x of m are drawn, each with probability p, for x from 0 to last.  Terms from the mode
- * outwards, divided by their sum, so that nothing is lost.
+ * The probabilities that x of m are drawn, each with probability p, for x from 0 to last.  Terms are
+ * computed from the mode outwards and divided by their sum, so that none of the large ones underflows.
  */
 static void
 binomial_probabilities(int64 m, double p, int64 last, double *probability)
@@ -198,26 +197,26 @@ binomial_probabilities(int64 m, double p, int64 last, double *probability)
 		probability[x] /= sum;
 }
 
-/* Of the draws that are counted at once: two numbers each, 256 MB together. */
+/* The size of the arrays of draws: two numbers each, 256 MB together. */
 #define MOST_DRAWS (16 * 1024 * 1024)
 
-/* Of the draws with one number of votes to win: [t * (k + 1) + s]. */
+/* The draws for one number v of votes to win: [t * (k + 1) + s]. */
 typedef struct Draws
 {
 	int64		k;
 	int64		most_tied;		/* k / v, or all answers */
 	double	   *probability;
-	double	   *rightness;		/* times how right the t are together */
+	double	   *rightness;		/* times the sum of how right the t answers are */
 } Draws;
 
-/* One answer more, of which x are drawn with probability of[x], up to v of them. */
+/* Add an answer, of which x rollouts are drawn with probability of[x], up to v of them. */
 static void
 add_answer(Draws *draws, const double *of, int64 m, int64 v, double rightness)
 {
 	int64		width = draws->k + 1;
 	int64		most = Min(m, v - 1);
 
-	/* From the last place down, each computed from those before it. */
+	/* In place: from the last element down, since each depends on those before it. */
 	for (int64 t = draws->most_tied; t >= 0; t--)
 	{
 		double	   *p = draws->probability + t * width;
@@ -254,7 +253,7 @@ typedef struct Wins
 	double		right;
 } Wins;
 
-/* Those who gave no answer may be among the k, as many as there are, and win nothing. */
+/* Rollouts without an answer may be among the k drawn, but cannot win. */
 static void
 add_wins(const Draws *draws, const double *silent, int64 n_silent, Wins *wins)
 {
@@ -276,8 +275,8 @@ add_wins(const Draws *draws, const double *silent, int64 n_silent, Wins *wins)
 }
 
 /*
- * n_silent rollouts gave no answer.  k is at least 1, and at most the sum of the votes and these.  An answer is as
- * right as the share of its rollouts that are; of several most given ones each is taken as often.
+ * n_silent rollouts gave no answer.  k is at least 1, and at most the sum of all votes and n_silent.  How right an
+ * answer is: the share of its rollouts that are correct.  Ties are broken at random.
  */
 static double
 majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
@@ -287,7 +286,7 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 	double		p;
 	double	   *silent = ALLOCATE_ARRAY(double, (int64) k + 1);
 	double	  **of = ALLOCATE_ARRAY(double *, n_answers);
-	double		nobody = 1;		/* of those who answered is drawn */
+	double		nobody = 1;		/* probability that no rollout with an answer is drawn */
 	Wins		wins = {0, 0};
 	Draws		draws = {.k = k};
 
@@ -296,7 +295,7 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 		n += answers[j].votes;
 		most_votes = Max(most_votes, answers[j].votes);
 	}
-	/* Any p between 0 and 1 will do; this one wastes nothing, and is below 1 for k = n. */
+	/* Any p between 0 and 1 works; this one makes a sum of k likely, and is below 1 for k = n. */
 	p = ((double) k + 0.5) / ((double) n + 1);
 	binomial_probabilities(n_silent, p, k, silent);
 	for (int64 j = 0; j < n_answers; j++)
@@ -328,11 +327,11 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 }
 
 /* ----------
- * Of rollouts
+ * Functions of rollouts
  * ----------
  */
 
-/* An element per rollout; false: there are none, as array_agg has it. */
+/* An array with an element per rollout; false if it is NULL, as array_agg returns for no rows. */
 static bool
 rollouts_argument(FunctionCallInfo fcinfo, int arg, Oid type, Datum **elements, bool **nulls, int *n)
 {
@@ -357,7 +356,7 @@ compare_hashes(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* By what was counted, not by the hash: sums that do not depend on the order of the rollouts. */
+/* By counts, not by hash, so that sums do not depend on the answers' texts. */
 static int
 compare_counts(const void *a, const void *b)
 {
@@ -369,7 +368,7 @@ compare_counts(const void *a, const void *b)
 		: one->right != other->right ? (one->right < other->right ? -1 : 1) : 0;
 }
 
-/* Answers of one vote each become different ones; how many these are. */
+/* Merge equal answers of one vote each; returns the number of distinct answers. */
 static int64
 count_votes(Answer *answers, int64 n)
 {
@@ -388,7 +387,7 @@ count_votes(Answer *answers, int64 n)
 	return n_different;
 }
 
-/* maj_at_k(answers text[], correct boolean[], k integer): answer NULL is no vote, correct NULL not judged. */
+/* maj_at_k(answers text[], correct boolean[], k integer): answer NULL: no vote; correct NULL: not judged. */
 Datum
 stepadv_maj_at_k(PG_FUNCTION_ARGS)
 {
@@ -433,7 +432,7 @@ stepadv_maj_at_k(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(majority_right(answers, n_answers, n_silent, k));
 }
 
-/* The server's sort, which can be cancelled in this form. */
+/* The server's sort template, which checks for interrupts. */
 #define ST_SORT sort_descending
 #define ST_ELEMENT_TYPE double
 #define ST_COMPARE(a, b) (*(a) < *(b) ? 1 : *(a) > *(b) ? -1 : 0)
@@ -443,7 +442,7 @@ stepadv_maj_at_k(PG_FUNCTION_ARGS)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* best_at_k(scores float8[], k integer): NULL is not judged. */
+/* best_at_k(scores float8[], k integer): NULL: not judged. */
 Datum
 stepadv_best_at_k(PG_FUNCTION_ARGS)
 {

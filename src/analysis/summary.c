@@ -3,13 +3,13 @@
  *		group_summary: one row about a group as a whole.
  *
  * Over judged rollouts only: their number and steps, mean and standard
- * deviation (ddof 1) of the undiscounted return, success rate, whether every
- * return is the same (such a group teaches group-relative methods nothing), and
- * how far its rollouts meet: distinct states, states visited by two or more
+ * deviation (ddof 1) of the undiscounted return, success rate, whether all
+ * returns are equal (group-relative methods learn nothing from such a group), and
+ * how many states are shared: distinct states, states visited by two or more
  * rollouts, and the share of steps in such states.  That share also over all
- * rollouts, for reading before anything is judged.
+ * rollouts, for use before rollouts are judged.
  *
- * lonely_steps: those of the other steps, which no other rollout can be compared at.
+ * lonely_steps: the steps in states that are not shared.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(stepadv_lonely_steps);
 
 static const Parameter summary_parameters[] = {SUCCESS_ABOVE_PARAMETER};
 
-/* How rollouts meet. */
+/* How states are shared. */
 typedef struct Meeting
 {
 	int32		n_states;
@@ -41,7 +41,7 @@ typedef struct Meeting
 	double		shared_step_share;
 } Meeting;
 
-/* Named is the rollout whose return is farthest from 0. */
+/* The error names the rollout whose return is farthest from 0. */
 static void
 refuse_moments(const GroupColumns *group, const RolloutFacts *facts)
 {
@@ -79,7 +79,7 @@ summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double s
 	summary->success_rate = facts->n_judged > 0 ? (double) successes / facts->n_judged : NAN;
 }
 
-/* What is to be known of a state: it is shared when two rollouts were in it. */
+/* The visits of a state, which is shared if two rollouts visited it. */
 typedef struct StateVisits
 {
 	int64		state;
@@ -101,7 +101,7 @@ typedef struct StateVisits
 #define SH_DEFINE
 #include "hash_table.h"
 
-/* Steps in states that only their own rollout was in, or in none. */
+/* Steps whose state is NULL or was visited only by their own rollout. */
 typedef struct Lonely
 {
 	int64		n;
@@ -150,8 +150,8 @@ visit_state(visits_hash *visits, int64 state, uint32 rollout, int32 step_no, Mee
 }
 
 /*
- * One pass and one table: dashboards ask this of every group.  counts: which rollouts; NULL: all.
- * lonely: zeros; NULL: not needed.
+ * One pass with one hash table, since dashboards read this for every group.  counts: which rollouts
+ * count; NULL: all.  lonely: initially zeros; NULL: not needed.
  */
 static Meeting
 count_meetings(const GroupColumns *group, const bool *counts, Lonely *lonely)
@@ -242,7 +242,7 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 		};
 		static const bool yes = true;
 
-		/* Nothing judged: neither uniform nor mixed. */
+		/* uniform is NULL if no rollout is judged. */
 		if (facts.n_judged == 0)
 			columns[6].nulls = &yes;
 		RETURN_COLUMNS(columns, 1);
@@ -250,9 +250,9 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 }
 
 /*
- * lonely_steps(rollout_group): an array of two (n_rows, step_no), the first where all
- * steps are lonely, the second where some are; NULL where none is, and where no rollout
- * has another to meet.
+ * lonely_steps(rollout_group): an array of two (n_rows, step_no), the first not NULL if all
+ * steps are lonely, the second if some are; NULL if none are, or fewer than two rollouts
+ * have steps.
  */
 Datum
 stepadv_lonely_steps(PG_FUNCTION_ARGS)

@@ -47,7 +47,7 @@ build_tree(const GroupColumns *group, const RolloutFacts *facts, const Parameter
 			continue;
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
-			/* Infinite or not a number if Q or V is. */
+			/* Infinite or NaN if Q or V is. */
 			if (!isfinite(tree->table.pair_advantage[tree->table.pairs.of_step[i]]))
 				refuse_overflow(group, r, i);
 			tree->successes[tree->edges.of_step[i]] += first[i] && succeeded;
@@ -57,7 +57,7 @@ build_tree(const GroupColumns *group, const RolloutFacts *facts, const Parameter
 	pfree(first);
 }
 
-/* The state an edge leads to, or NO_IDENTITY where rollouts end. */
+/* The state to which each edge leads; NO_IDENTITY if rollouts end there. */
 static int32 *
 edge_next_states(const GroupColumns *group, const RolloutTree *tree)
 {
