@@ -1,9 +1,9 @@
 /*
  * broadcast.c
- *		broadcast(advantage, mask): a step's advantage on each of its tokens, as
- *		trainers take it.
+ *		broadcast(advantage, mask): a step's advantage for each of its tokens, as
+ *		trainers expect it.
  *
- * It is repeated, never divided by their number; where the mask is false it is 0.
+ * It is not divided by the number of tokens; where the mask is false, it is 0.
  */
 #include "postgres.h"
 

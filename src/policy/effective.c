@@ -1,12 +1,12 @@
 /*
  * effective.c
- *		effective_sample_size: how many equally weighted samples a set of
- *		importance weights is worth, (sum w)^2 / sum w^2 (Kish; Kong, Liu and
- *		Wong).
+ *		effective_sample_size: the number of equally weighted samples that is
+ *		equivalent to a set of importance weights, (sum w)^2 / sum w^2 (Kish;
+ *		Kong, Liu and Wong).
  *
- * Ratios of long responses are anywhere between 1e-300 and 1e300, and their
- * squares out of range.  So the sums are kept in units of a power of two that
- * is above the greatest weight; changing the unit is exact.
+ * Ratios of long responses range from 1e-300 to 1e300, and their squares would be
+ * out of range.  So the sums are in units of a power of two above the largest
+ * weight; changing the unit is exact.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@ PG_FUNCTION_INFO_V1(stepadv_effective_sample_size_final);
 
 #define N_NUMBERS 6
 
-/* A float8[] of six; all zero: no weight yet. */
+/* The state, a float8[] of six; all zeros: no weight yet. */
 typedef struct Weights
 {
 	double		n;
@@ -46,14 +46,14 @@ weights_to_change(FunctionCallInfo fcinfo, Datum *state)
 static void
 scale(Sum *sum, double exponent)
 {
-	/* Beyond this range everything is 0 anyway; ldexp takes an int. */
+	/* ldexp takes an int; below this, the result is 0 anyway. */
 	int			shift = (int) fmax(exponent, -8192);
 
 	sum->high = ldexp(sum->high, shift);
 	sum->low = ldexp(sum->low, shift);
 }
 
-/* A greater unit, of which the sums are so many. */
+/* Convert the sums to a larger unit. */
 static void
 raise_unit(Weights *weights, double exponent)
 {

@@ -1,9 +1,9 @@
 /*
  * logprobs.c
- *		Reading two arrays of log-probabilities and a mask.
+ *		Reads two arrays of log-probabilities and a mask.
  *
- * real[] is what trainers store, double precision[] what SQL computes, and
- * numeric[] what ARRAY[-0.1, -2.5] is: the first two are read where they lie.
+ * Trainers store real[], SQL computes double precision[], and ARRAY[-0.1, -2.5] is
+ * numeric[].  The first two are read in place.
  */
 #include "postgres.h"
 
@@ -34,7 +34,7 @@ element_number(Oid type, Datum element)
 	}
 }
 
-/* The slow way: an array with NULLs in it, or of numeric. */
+/* Slower, for arrays with NULLs or of numeric. */
 static void
 copy_elements(ArrayType *array, Oid type, LogProbs *logp)
 {
@@ -91,7 +91,7 @@ refuse_length(const char *name, int n, const LogProbs *other)
 				 errmsg("%s has %d elements, %s has %d", name, n, other->name, other->n)));
 }
 
-/* Whether the tokens of all arrays can be distinguished. */
+/* Whether all arrays have one dimension and the same length, and the mask no NULL. */
 static bool
 arrays_match(FunctionCallInfo fcinfo)
 {
@@ -138,7 +138,7 @@ log_ratios_open(FunctionCallInfo fcinfo, bool forgiving, LogRatios *ratios)
 	return true;
 }
 
-/* A NULL among the tokens that count. */
+/* Refuse a NULL, for a token that counts. */
 static void
 refuse_null(LogRatios *ratios, const LogProbs *logp, int token)
 {
@@ -165,7 +165,7 @@ refuse_non_finite(const LogProbs *logp, int token)
 						token + 1, logp->name, isnan(x) ? "NaN" : "infinite")));
 }
 
-/* Their sum was not finite: report the token. */
+/* The block's sum is not finite: report the first invalid token. */
 static void
 refuse_block(const LogRatios *ratios, int first, int end)
 {
@@ -179,8 +179,8 @@ refuse_block(const LogRatios *ratios, int first, int end)
 }
 
 /*
- * Four sums side by side, so that an addition need not wait for the one before;
- * over no more than a block their rounding errors are next to nothing.
+ * Four partial sums, so that an addition need not wait for the one before.  Within
+ * a block, rounding errors of plain sums are negligible.
  */
 static double
 block_sum(const double *x, int n)
@@ -214,7 +214,7 @@ log_ratios_next(LogRatios *ratios)
 	else if (a->real && b->real)
 		for (int i = first; i < end; i++)
 		{
-			/* No branch on the mask: it could not be predicted. */
+			/* No branch on the mask, which would be mispredicted. */
 			*to = (double) a->real[i] - b->real[i];
 			to += mask[i];
 		}

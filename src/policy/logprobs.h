@@ -2,8 +2,8 @@
  * logprobs.h
  *		Differences of log-probabilities, token by token.
  *
- * What the ratios and divergences of two policies have in common: the arrays
- * logp_new, logp_old and an optional mask, checked and read in blocks.
+ * Shared by the ratios and divergences of two policies: checks the arrays logp_new,
+ * logp_old and an optional mask, and reads them in blocks.
  */
 #ifndef STEPADV_LOGPROBS_H
 #define STEPADV_LOGPROBS_H
@@ -33,24 +33,24 @@ typedef struct LogRatios
 	LogProbs	new_policy;
 	LogProbs	old_policy;
 	const bool *mask;			/* NULL: every token counts */
-	int			next;			/* token to go on with */
-	int64		n_tokens;		/* in the blocks so far */
-	bool		forgiving;		/* instead of an error, the result is */
+	int			next;			/* first token of the next block */
+	int64		n_tokens;		/* counted in the blocks so far */
+	bool		forgiving;		/* instead of an error, set refused */
 	bool		refused;
 
-	/* The present block: logp_new - logp_old of tokens where mask is true. */
+	/* The current block: logp_new - logp_old of tokens where mask is true. */
 	int			n;
 	double		log_ratio[LOG_RATIO_BLOCK];
 	double		sum;			/* of them */
 } LogRatios;
 
 /*
- * Open arguments 0 to 2: logp_new, logp_old, mask.  False: an array is NULL, or,
- * where that is to be no error, they do not match.  The mask may be NULL.
+ * Open arguments 0 to 2: logp_new, logp_old, mask.  The mask may be NULL.  Returns
+ * false if another array is NULL, or, with forgiving, if the arrays do not match.
  */
 extern bool log_ratios_open(FunctionCallInfo fcinfo, bool forgiving, LogRatios *ratios);
 
-/* The next block, maybe an empty one; false after the last, and where it is refused. */
+/* Read the next block, which may be empty; false after the last, or if refused. */
 extern bool log_ratios_next(LogRatios *ratios);
 
 #endif							/* STEPADV_LOGPROBS_H */

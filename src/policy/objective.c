@@ -1,9 +1,9 @@
 /*
  * objective.c
- *		clipped_objective, is_clipped: what PPO and its kin maximise, for one step.
+ *		clipped_objective, is_clipped: the objective of PPO and its variants for one step.
  *
  *	min(w A, clip(w, 1 - clip_low, 1 + clip_high) A),
- *	and with dual_clip c, where A < 0, at least c A
+ *	and with dual_clip c, if A < 0, at least c A
  */
 #include "postgres.h"
 

@@ -12,12 +12,12 @@
 
 typedef struct ClipBounds
 {
-	double		least;			/* ratios between these two are left alone */
+	double		least;			/* ratios between least and most are not clipped */
 	double		most;
 	double		dual;			/* infinite: no dual clip */
 } ClipBounds;
 
-/* Of the values of CLIP_PARAMETERS. */
+/* clip: the values of CLIP_PARAMETERS. */
 static inline ClipBounds
 clip_bounds(const ParameterValue *clip)
 {
@@ -28,7 +28,7 @@ clip_bounds(const ParameterValue *clip)
 	};
 }
 
-/* An infinite ratio of no advantage is worth nothing, not NaN. */
+/* 0 for advantage 0, even if the ratio is infinite. */
 static inline double
 clipped_objective(double ratio, double a, const ClipBounds *bounds)
 {
@@ -39,7 +39,7 @@ clipped_objective(double ratio, double a, const ClipBounds *bounds)
 	return Min(Max(ratio, bounds->least), bounds->dual) * a;
 }
 
-/* Whether the ratio has left the range in which it moves the objective. */
+/* Is the ratio outside the range in which the objective depends on it? */
 static inline bool
 is_clipped(double ratio, double a, const ClipBounds *bounds)
 {

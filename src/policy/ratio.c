@@ -10,8 +10,8 @@
  *	approximate_kl	mean of -d ('k1'), d^2 / 2 ('k2') or exp(d) - 1 - d ('k3'):
  *					estimates of KL(old || new) from what the old policy sampled
  *
- * No token: ratio 1, divergence 0.  exp overflows to infinity and underflows to
- * 0, as IEEE arithmetic has it; a clipped objective of either is well defined.
+ * Without tokens, ratios are 1 and the divergence 0.  exp overflows to infinity and
+ * underflows to 0, for both of which a clipped objective is well defined.
  */
 #include "postgres.h"
 
@@ -91,7 +91,7 @@ token_kl(int estimator, double d)
 		case KL_K2:
 			return d * d / 2;
 		default:
-			/* expm1: exp(d) - 1 would lose what is left of a small d. */
+			/* For small d, exp(d) - 1 would lose precision. */
 			return expm1(d) - d;
 	}
 }
@@ -113,8 +113,8 @@ stepadv_approximate_kl(PG_FUNCTION_ARGS)
 }
 
 /*
- * All three for unchecked rows, with KL by k3: (step_ratio, sequence_ratio,
- * approximate_kl), or NULL for what is an error or has a NULL array.
+ * All three for views, with estimator k3: (step_ratio, sequence_ratio,
+ * approximate_kl); NULL instead of an error, or for a NULL array.
  */
 Datum
 stepadv_ratios_or_null(PG_FUNCTION_ARGS)

@@ -1,13 +1,13 @@
 /*
  * token_objective.c
- *		token_objective: what PPO and its kin maximise, token by token, added up over
- *		an action's tokens; with what is watched beside it.
+ *		token_objective: the objective of PPO and its variants, summed over the tokens
+ *		of an action, with statistics of the ratios.
  *
- * w is exp(d), d = logp_new - logp_old of a token, A the advantage of the step
+ * With d = logp_new - logp_old of a token, w = exp(d), and A the advantage of the step:
  *
  *	ppo		min(w A, clip(w, 1 - clip_low, 1 + clip_high) A), dual_clip as in
  *			clipped_objective
- *	gspo	the same of exp(mean d), which each token of the action has
+ *	gspo	the same with exp(mean d) as the ratio of each token of the action
  *	cispo	clip(w, 1 - clip_low, 1 + clip_high) A logp_new, the gradient of which
  *			goes through logp_new alone (MiniMax-M1; verl's code)
  */
@@ -52,7 +52,7 @@ typedef struct TokenSums
 	double		most;
 } TokenSums;
 
-/* n tokens of one ratio; logp_new matters to CISPO. */
+/* Add n tokens with the same ratio; only CISPO reads logp_new. */
 static void
 add_tokens(TokenSums *sums, int64 n, double d, double logp_new, double advantage, ObjectiveKind kind, const ClipBounds *bounds)
 {

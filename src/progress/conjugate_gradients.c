@@ -1,13 +1,13 @@
 /*
  * conjugate_gradients.c
- *		Ridge regression on more columns than their products have room or time
- *		for: the normal equations
+ *		Ridge regression on so many columns that the matrix of their products would
+ *		need too much memory or time: the normal equations
  *
  *			(Z' W Z / n + lambda I) w = Z' W y / n
  *
  * by conjugate gradients (Hestenes and Stiefel 1952), preconditioned by the
- * diagonal, with nothing of Z but its rows.  The intercept, which is not penalised,
- * is eliminated: all is projected on what is orthogonal to its column u of ones.
+ * diagonal, reading Z row by row.  The intercept, which is not penalized, is
+ * eliminated by projecting out its column u of ones.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 
 #define MOST_ITERATIONS 20000
 
-/* Of the residual's norm, squared. */
+/* Relative, of the squared norm of the residual. */
 #define TOLERANCE 1e-20
 
 typedef struct Operator
@@ -31,7 +31,7 @@ typedef struct Operator
 	double		square;			/* u' W u */
 } Operator;
 
-/* x becomes W times what is left of it without u; returns how much of u there was. */
+/* Subtract the weighted mean of x, multiply by W, and return the mean. */
 static double
 project(const Operator *operator, double *x)
 {
@@ -123,7 +123,7 @@ refuse_slow(const LeastSquares *problem)
 			 errhint("Use a larger lambda (ridge), or features of more equal scale.")));
 }
 
-/* w from 0 on; r is the right side at first. */
+/* w is initially 0, r the right side. */
 static void
 iterate(const Operator *operator, double *w, double *r)
 {
@@ -183,7 +183,7 @@ solve_by_gradients(const LeastSquares *problem, double *weight)
 	memset(weight, 0, (rows->dimension + 1) * sizeof(double));
 	iterate(&operator, weight, r);
 
-	/* What is left of the targets is the intercept's. */
+	/* The intercept is the weighted mean of the residuals. */
 	for (uint64 i = 0; i < rows->n; i++)
 		operator.product[i] = target[i] - numbers_dot_at(weight, rows->row[i].column, rows->row[i].x, rows->row[i].n);
 	weight[rows->dimension] = project(&operator, operator.product);

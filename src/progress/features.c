@@ -48,7 +48,7 @@ features_refuse(const Features *features, const int64 *rollout_id)
 	elog(ERROR, "features are finite");
 }
 
-/* An element that cannot be. */
+/* Raise the error for an invalid index. */
 static _Noreturn pg_noinline void
 refuse_place(const SparseFeatures *features, int at, const char *of)
 {

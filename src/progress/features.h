@@ -1,7 +1,7 @@
 /*
  * features.h
- *		The feature vector of a step: real[], one dimension, finite; or, where most
- *		of it is zeros, integer[] of the indices of the others, counted from 1, and
+ *		The feature vector of a step: real[], one dimension, finite; or, if most
+ *		elements are 0, integer[] of the indices of the others, counted from 1, and
  *		real[] of the values.
  */
 #ifndef STEPADV_FEATURES_H
@@ -9,7 +9,7 @@
 
 #include "utils/array.h"
 
-/* Places of sparse features count from 1; so many are a table of 128 MB at most. */
+/* The largest index of sparse features: a table by index then has at most 128 MB. */
 #define MOST_PLACES 16777216
 
 typedef struct Features
@@ -19,9 +19,8 @@ typedef struct Features
 } Features;
 
 /*
- * Read an array.  rollout_id is for the error messages, or NULL where it is not
- * known.  Whether the numbers are finite is left to the loop that reads them:
- * it calls features_refuse where they are not.
+ * Read an array.  rollout_id is for error messages, NULL if unknown.  The loop that
+ * reads the numbers must check that they are finite, and call features_refuse if not.
  */
 extern Features features_open(ArrayType *array, const int64 *rollout_id);
 extern _Noreturn void features_refuse(const Features *features, const int64 *rollout_id);
@@ -33,7 +32,7 @@ typedef struct SparseFeatures
 	int			n;
 } SparseFeatures;
 
-/* Read both arrays, likewise; an error where something is wrong. */
+/* Read and check both arrays, including that the numbers are finite. */
 extern SparseFeatures sparse_features_open(ArrayType *indices, ArrayType *weights, const int64 *rollout_id);
 
 #endif							/* STEPADV_FEATURES_H */

@@ -1,9 +1,9 @@
 /*
  * fit.c
- *		progress_fit, the aggregate over steps of a linear fit.
+ *		progress_fit: an aggregate over steps that fits a linear model.
  *
- * All are least squares with ridge: logistic is Newton's method, each step of which is
- * a least-squares problem (iteratively reweighted least squares).
+ * The fit is ridge regression; for loss 'logistic', Newton's method, each step of which is a
+ * least-squares problem (iteratively reweighted least squares).
  */
 #include "postgres.h"
 
@@ -39,12 +39,12 @@ typedef struct LinearFit
 	Loss		loss;
 } LinearFit;
 
-/* Up to here the sums of products are quicker than conjugate gradients, and exact. */
+/* For up to so many columns, sums of products are faster than conjugate gradients, and exact. */
 #define MOST_EXACT_COLUMNS 1500
 
 #define MOST_NEWTON_STEPS 100
 
-/* A weight of a Newton step; what is smaller would lose the digits of its target. */
+/* The least weight of a Newton step: smaller ones would lose the digits of the target. */
 #define LEAST_WEIGHT 1e-10
 
 static void
@@ -138,7 +138,7 @@ solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
 	double	   *target = ALLOCATE_ARRAY(double, rows->n);
 	double	   *log_odds = ALLOCATE_ZEROED_ARRAY(double, rows->n);
 	double	   *next = ALLOCATE_ZEROED_ARRAY(double, n);
-	/* The derivative of lambda |w|^2 is twice what that of half a squared error is. */
+	/* Twice lambda, since the Newton step minimizes half of the squared error. */
 	LeastSquares problem = {rows, row_weight, target, 2 * fit->lambda};
 	double		now;
 	bool		done = false;
@@ -167,7 +167,7 @@ solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
 		done = change <= 1e-11 * size;
 		predict_rows(&problem, next, log_odds);
 		then = objective(&problem, next, log_odds);
-		/* A step too far is halved until it leads down. */
+		/* Halve a step until it decreases the objective. */
 		for (int halves = 0; !done && !(then <= now) && halves < 40; halves++)
 		{
 			for (int j = 0; j < n; j++)
@@ -175,7 +175,7 @@ solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
 			predict_rows(&problem, next, log_odds);
 			then = objective(&problem, next, log_odds);
 		}
-		/* Nothing leads down any more: rounding. */
+		/* If no step decreases it, only rounding errors are left. */
 		done = done || !(then < now);
 		memcpy(weight, next, n * sizeof(double));
 		now = then;
@@ -186,7 +186,7 @@ solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
 	pfree(next);
 }
 
-/* A model of at least one row. */
+/* rows: at least one */
 static ProgressModel
 fit_linear(const FitRows *rows, const LinearFit *fit)
 {
@@ -207,12 +207,12 @@ fit_linear(const FitRows *rows, const LinearFit *fit)
  * ----------
  */
 
-/* The first arguments of every transition function here; parameters follow. */
+/* The first arguments of both transition functions; parameters follow. */
 enum
 {
 	ARG_STATE,
 	ARG_ROLLOUT_ID,
-	ARG_FEATURES,				/* or indices; then all others are one further on */
+	ARG_FEATURES,				/* or indices; then the weights follow, and later arguments shift by one */
 	ARG_OUTCOME,
 	ARG_PARAMETERS,
 	ARG_WEIGHTS = ARG_OUTCOME
@@ -236,7 +236,7 @@ rollout_id_argument(FunctionCallInfo fcinfo)
 	return PG_GETARG_INT64(ARG_ROLLOUT_ID);
 }
 
-/* NaN: none in this row. */
+/* NaN if it is NULL. */
 static double
 outcome_argument(FunctionCallInfo fcinfo, int arg, int64 rollout_id)
 {
@@ -262,7 +262,7 @@ typedef struct FitState
 	RolloutSums *sums;
 } FitState;
 
-/* That of the rows so far, whose lambda [, loss] are those of this one. */
+/* The state so far; error unless lambda [, loss] are the same in this row. */
 static FitState *
 state_of_row(FunctionCallInfo fcinfo, int first_parameter)
 {
@@ -315,7 +315,7 @@ stepadv_progress_fit_sparse_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* NULL over no judged rollout. */
+/* NULL without judged rollouts. */
 Datum
 stepadv_progress_fit_final(PG_FUNCTION_ARGS)
 {

@@ -1,9 +1,9 @@
 /*
  * fit_rows.c
- *		What a linear fit reads: a row per rollout.
+ *		The input of a linear fit: a row per rollout.
  *
- * Sparse features get a column for each place that occurs, in the order of the
- * indices, so that neither a solution nor a model has room for the others.
+ * Sparse features have a column for each index that occurs, in ascending order, so
+ * that solutions and models need no memory for others.
  */
 #include "postgres.h"
 
@@ -12,7 +12,7 @@
 #include "arrays.h"
 #include "progress/fit_rows.h"
 
-/* Numbers the indices that occur; *table has the column of each. */
+/* Number the indices that occur; *table gets the column of each. */
 static int32 *
 number_places(const RolloutSums *sums, RolloutSum *const *rollouts, uint64 n, int32 **table, int *dimension)
 {

@@ -18,10 +18,10 @@ typedef struct FitRows
 	uint64		n;
 	int64		n_steps;
 	int			dimension;		/* columns */
-	const int32 *place;			/* of each column, ascending; NULL: they are dense features */
+	const int32 *place;			/* of each column, ascending; NULL: dense features */
 } FitRows;
 
-/* Of judged rollouts of those sums, at least one, in their order. */
+/* rollouts: judged ones of sums, at least one; rows have the same order. */
 extern FitRows fit_rows_of(RolloutSums *sums, RolloutSum *const *rollouts, uint64 n);
 
 #endif							/* STEPADV_FIT_ROWS_H */

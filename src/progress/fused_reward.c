@@ -1,7 +1,7 @@
 /*
  * fused_reward.c
- *		Functions around an estimator of progress: the fused reward of SPA's
- *		equation, and the split by group.
+ *		Functions for estimators of progress: SPA's fused reward, and folds for
+ *		cross-validation by group.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@ PG_FUNCTION_INFO_V1(stepadv_fused_reward);
 PG_FUNCTION_INFO_V1(stepadv_fused_reward_or_nan);
 PG_FUNCTION_INFO_V1(stepadv_progress_fold);
 
-/* alpha * contribution + beta * grounded; strict.  forgiving: NaN for what is an error. */
+/* alpha * contribution + beta * grounded; strict.  forgiving: NaN instead of an error. */
 static Datum
 fuse(FunctionCallInfo fcinfo, bool forgiving)
 {
@@ -48,7 +48,7 @@ stepadv_fused_reward_or_nan(PG_FUNCTION_ARGS)
 	return fuse(fcinfo, true);
 }
 
-/* The number of the fold that a group falls into; strict. */
+/* The number of a group's fold; strict. */
 Datum
 stepadv_progress_fold(PG_FUNCTION_ARGS)
 {

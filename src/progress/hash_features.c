@@ -3,14 +3,14 @@
  *		hash_features(atoms, dim, ngrams): signed feature hashing; and
  *		hash_features_sparse, the same without the zeros.
  *
- * Every atom, and every run of up to `ngrams` atoms in a row, adds +1 or -1 to
- * one of dim indices.  An atom's hash h is signature_hash(atom); a run's hash is
- * that of its last atom's hash chained onto that of the run before it.
- * The place is the high half of h scaled to dim, the sign its lowest bit (set:
- * -1).  Two atoms in one place cancel as often as they add up, so that inner
- * products are right in the mean (Weinberger et al. 2009).
+ * Every atom, and every run of up to `ngrams` consecutive atoms, adds +1 or -1 to
+ * one of dim elements.  An atom's hash h is signature_hash(atom); a run's hash is
+ * its last atom's hash chained onto the hash of the run without it.  The index is
+ * the high half of h scaled to dim, the sign its lowest bit (set: -1).  Two atoms
+ * with the same index cancel as often as they add up, so that inner products are
+ * unbiased (Weinberger et al. 2009).
  *
- * Models are stored and outlive versions, so none of this may ever change.
+ * Stored models depend on these hashes, so they must never change.
  */
 #include "postgres.h"
 
@@ -76,7 +76,7 @@ typedef struct Hashes
 	int			dim;
 } Hashes;
 
-/* Of the atoms, and of their runs: the first three arguments. */
+/* Read the first three arguments: the hashes of the atoms and of their runs. */
 static Hashes
 hashes_argument(FunctionCallInfo fcinfo)
 {
@@ -102,7 +102,7 @@ hashes_argument(FunctionCallInfo fcinfo)
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	/* A run of n + 1 atoms from i on is the run of n, and one more. */
+	/* The hash of a run of k + 1 atoms extends that of the first k. */
 	if (ngrams > 1)
 		for (int i = 0; i < n; i++)
 		{
@@ -128,7 +128,7 @@ stepadv_hash_features(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(result);
 }
 
-/* The same as indices, from 1 on, and weights: what is not 0. */
+/* The elements other than 0, as indices from 1 and weights. */
 Datum
 stepadv_hash_features_sparse(PG_FUNCTION_ARGS)
 {
@@ -141,7 +141,7 @@ stepadv_hash_features_sparse(PG_FUNCTION_ARGS)
 	Datum		values[2];
 	bool		nulls[2] = {false};
 
-	/* Sorted by place regardless of the sign, which is the lowest bit. */
+	/* Sort by index; the lowest bit is the sign. */
 	for (int64 i = 0; i < hashes.n; i++)
 		signed_places[i] = ((int64) place_of_hash(hashes.hash[i], hashes.dim) << 1) | (sign_of_hash(hashes.hash[i]) > 0 ? 1 : 0);
 	sort_hashes(signed_places, hashes.n);

@@ -2,9 +2,8 @@
  * kernels.c
  *		The inner loops of progress estimation.
  *
- * Nothing here may reorder a sum by chance: where several partial sums run side
- * by side, so that an addition need not wait for the one before, they are
- * written out.
+ * The order of additions must be the same on all machines, so partial sums that run
+ * in parallel, to hide the latency of additions, are written out.
  */
 #include "progress/kernels.h"
 
@@ -12,8 +11,8 @@
 #include <string.h>
 
 /*
- * At -O2 gcc vectorises no loop whose length it does not know, and these are
- * all there is to gain from it.  No order of additions changes by it.
+ * At -O2, gcc does not vectorize loops of unknown length, which include all loops
+ * of this file.  Vectorization does not change the order of additions.
  */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize ("O3")
@@ -100,7 +99,7 @@ gram_row_add_at(double *restrict row, const int *restrict column, const double *
 
 /*
  * Four rows of the triangle at a time: an entry of x is read once for four
- * products, which do not wait for each other.
+ * independent products.
  */
 void
 gram_add_at(double *restrict gram, const int *restrict column, const double *restrict x, double weight, size_t n)

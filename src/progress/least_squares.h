@@ -1,13 +1,13 @@
 /*
  * least_squares.h
- *		Weighted least squares of progress, with a ridge: the problem, and two ways to solve it.
+ *		Weighted least squares with a ridge penalty: the problem, and two ways to solve it.
  */
 #ifndef STEPADV_LEAST_SQUARES_H
 #define STEPADV_LEAST_SQUARES_H
 
 #include "progress/fit_rows.h"
 
-/* A least-squares problem of rows, each with a weight and what it should come to, and an intercept. */
+/* Rows, each with a weight and a target; the model has an intercept. */
 typedef struct LeastSquares
 {
 	const FitRows *rows;
@@ -28,10 +28,10 @@ target_of(const LeastSquares *problem, uint64 i)
 	return problem->target == NULL ? problem->rows->row[i].outcome : problem->target[i];
 }
 
-/* The exact solution, by the sums of products: dimension weights and the intercept. */
+/* The exact solution by sums of products: a weight per column, and the intercept last. */
 extern void solve_exactly(const LeastSquares *problem, double *weight);
 
-/* To 1e-10 of the residual, by conjugate gradients; the ridge must be above 0. */
+/* By conjugate gradients, to a relative residual of 1e-10; lambda must be above 0. */
 extern void solve_by_gradients(const LeastSquares *problem, double *weight);
 
 #endif							/* STEPADV_LEAST_SQUARES_H */

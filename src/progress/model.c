@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "progress/model.h"
 
-/* The columns of the type. */
+/* The columns of type progress_model. */
 enum
 {
 	MODEL_LOSS, MODEL_LAMBDA, MODEL_INTERCEPT, MODEL_WEIGHTS, MODEL_PLACES, MODEL_N_ROLLOUTS, MODEL_N_STEPS,
@@ -70,7 +70,7 @@ is_logistic(text *loss)
 	return false;
 }
 
-/* The elements of one of the arrays; NULL: there are none. */
+/* The elements of one of the arrays; NULL if it is empty. */
 static const void *
 elements_of(Datum datum, int *n)
 {
@@ -107,7 +107,7 @@ typedef struct ModelCache
 {
 	TupleDesc	desc;
 	ProgressModel model;
-	struct varatt_external pointer; /* of the model that was stored out of line; zeros: of none */
+	struct varatt_external pointer; /* of the cached model, if stored out of line; zeros: none */
 	MemoryContext context;
 } ModelCache;
 
@@ -126,7 +126,7 @@ progress_model_argument(FunctionCallInfo fcinfo)
 		cache = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(ModelCache));
 		cache->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "stepadv progress_model", ALLOCSET_SMALL_SIZES);
 	}
-	/* A toast pointer names what it points to for as long as a query can see it. */
+	/* A toast pointer identifies its value for as long as the query can see it. */
 	if (is_stored)
 	{
 		VARATT_EXTERNAL_GET_POINTER(pointer, DatumGetPointer(datum));
@@ -135,7 +135,7 @@ progress_model_argument(FunctionCallInfo fcinfo)
 		MemoryContextReset(cache->context);
 		MemoryContextSwitchTo(cache->context);
 	}
-	/* Not to be found should what follows fail. */
+	/* Invalidate the cache first, in case of an error below. */
 	memset(&cache->pointer, 0, sizeof(cache->pointer));
 	row = DatumGetHeapTupleHeader(datum);
 	if (cache->desc == NULL)

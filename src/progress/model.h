@@ -1,6 +1,6 @@
 /*
  * model.h
- *		progress_model: a linear estimator of progress, a row of SQL.
+ *		progress_model: a linear estimator of progress, an SQL composite type.
  */
 #ifndef STEPADV_PROGRESS_MODEL_H
 #define STEPADV_PROGRESS_MODEL_H
@@ -9,13 +9,13 @@
 
 typedef struct ProgressModel
 {
-	bool		logistic;		/* contributions add up to log-odds */
+	bool		logistic;		/* the sum of contributions is in log-odds */
 	double		lambda;
-	double		intercept;		/* of a rollout, outside of its contributions */
+	double		intercept;		/* added once per rollout */
 	int			n;				/* weights */
 	const double *weight;
-	const int32 *place;			/* of each weight, ascending; NULL, in SQL empty: they are of features 1 to n */
-	int64		n_rollouts;		/* that it was fitted on */
+	const int32 *place;			/* index of each weight, ascending; NULL (in SQL, empty): dense features 1 to n */
+	int64		n_rollouts;		/* in the fit */
 	int64		n_steps;
 } ProgressModel;
 
@@ -23,8 +23,8 @@ typedef struct ProgressModel
 extern Datum progress_model_row(FunctionCallInfo fcinfo, const ProgressModel *model);
 
 /*
- * The first argument, which comes with every row and is usually the same: where it is stored out
- * of line, what was fetched is kept.  Anybody may have made it: what is no model is an error.
+ * The first argument.  It is usually the same in every row, so a model that is stored out of line is
+ * cached.  Any user may have made the value, so it is checked: error if it is invalid.
  */
 extern const ProgressModel *progress_model_argument(FunctionCallInfo fcinfo);
 

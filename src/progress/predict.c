@@ -2,7 +2,7 @@
  * predict.c
  *		progress_predict(model, features), progress_predict(model, indices,
  *		weights): a step's contribution.
- *		progress_outcome(model, total): what they add up to.
+ *		progress_outcome(model, total): the outcome predicted from their sum.
  */
 #include "postgres.h"
 
@@ -59,7 +59,7 @@ contribution_of_array(const ProgressModel *model, ArrayType *array)
 	return contribution;
 }
 
-/* Places and those of the model both ascend, the model's being many more. */
+/* Indices ascend in both; the model usually has many more, so they are found by binary search. */
 static double
 sparse_dot(const ProgressModel *model, const SparseFeatures *features)
 {
@@ -79,7 +79,7 @@ sparse_dot(const ProgressModel *model, const SparseFeatures *features)
 			else
 				high = middle;
 		}
-		/* A feature that no rollout of the fit had weighs nothing. */
+		/* A feature that the fit has not seen has weight 0. */
 		if (low < model->n && model->place[low] == features->place[i])
 			sum += model->weight[low] * features->weight[i];
 	}
@@ -125,8 +125,8 @@ stepadv_progress_predict(PG_FUNCTION_ARGS)
 }
 
 /*
- * The same for unchecked rows: NaN where that is an error, NULL for NULL features.  Without
- * a model, the error has the name that was not found, the third argument.
+ * The same for views: NaN instead of errors about features, NULL for NULL features.  Error without
+ * a model; name, the third argument, is for its message.
  */
 Datum
 stepadv_progress_predict_or_nan(PG_FUNCTION_ARGS)

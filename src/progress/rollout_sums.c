@@ -2,9 +2,8 @@
  * rollout_sums.c
  *		Sums of feature vectors by rollout, from rows in any order.
  *
- * The sums are plain doubles of singles: below a few hundred million times the
- * smallest feature nothing is rounded at all, so it does not matter either in
- * which order they were added.
+ * Features are single precision and sums double: sums below a few hundred million
+ * times the smallest feature are exact, and so do not depend on the order of rows.
  */
 #include "postgres.h"
 
@@ -43,7 +42,7 @@ typedef RolloutSum *RolloutSumPointer;
 
 #define MOST_WAITING 32
 
-/* A step whose rollout is looked up together with others': its slot has been asked for meanwhile. */
+/* A step whose rollout is looked up later, with a batch of others, while its hash slot is prefetched. */
 typedef struct WaitingStep
 {
 	int64		rollout_id;
@@ -54,10 +53,10 @@ struct RolloutSums
 {
 	MemoryContext context;
 	rollout_sum_hash *table;
-	int			dimension;		/* of dense features, or SPARSE_DIMENSION; 0: no step yet */
-	int64		first_rollout;	/* that set it */
+	int			dimension;		/* number of dense features, or SPARSE_DIMENSION; 0: no step yet */
+	int64		first_rollout;	/* the rollout that set it, for errors */
 
-	/* Features, of which the last n_waiting do not know their rollout yet. */
+	/* The owners of the last n_waiting addends are not set yet. */
 	SparseSums	features;
 	int			n_waiting;
 	WaitingStep waiting[MOST_WAITING];
@@ -109,7 +108,7 @@ find_rollout(RolloutSums *sums, int64 rollout_id)
 	return rollout;
 }
 
-/* The rollout's outcome, if it is not NaN; error if it has another already. */
+/* Set the rollout's outcome unless it is NaN; error if it has a different one. */
 static void
 rollout_sum_judge(RolloutSum *rollout, double outcome)
 {
@@ -124,7 +123,7 @@ rollout_sum_judge(RolloutSum *rollout, double outcome)
 	rollout->outcome = outcome;
 }
 
-/* Steps that wait find their rollouts. */
+/* Look up the rollouts of waiting steps. */
 static void
 settle(RolloutSums *sums)
 {
@@ -152,7 +151,7 @@ compact(RolloutSums *sums)
 	sparse_sums_compact(&sums->features, sums->table->members);
 }
 
-/* Features were added that are of this rollout. */
+/* Called after the features of a step were added to the log. */
 static void
 wait_for_rollout(RolloutSums *sums, int64 rollout_id, double outcome)
 {

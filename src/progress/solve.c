@@ -1,21 +1,21 @@
 /*
  * solve.c
- *		The linear model that minimises
+ *		The linear model that minimizes
  *
  *			1/n sum over rollouts of (b + sum_t c(s_t, a_t) - R)^2 + lambda |w|^2,
  *			c = w x
  *
- * (SPA's loss with a linear head and ridge; b is not penalised.)  With Z the
- * features summed over a rollout, and a 1, that is
+ * (SPA's loss with a linear head and ridge; b is not penalized.)  With Z the
+ * features summed over a rollout, extended by a 1, the solution satisfies
  *
  *			(sum Z Z' / n + lambda I) (w, b) = sum R Z / n
  *
- * by Cholesky's decomposition with pivoting, in place on the packed triangle.  At
- * each step the column is next of whose square the largest share is not explained
- * by those before: a rule that does not depend on the features' scales, and that
- * ends at the rank of the matrix.  No library does it for us: LAPACK is no light
- * dependency to load into every backend, brings threads of its own, cannot be
- * interrupted, and gives other bits on other machines.
+ * It is solved by Cholesky decomposition with pivoting, in place on the packed
+ * triangle.  The next pivot is the column with the largest share of its square that
+ * earlier columns do not explain.  This rule does not depend on the features' scales,
+ * and stops at the rank of the matrix.  LAPACK is not used: it is a heavy dependency
+ * for every backend, may start threads, cannot be interrupted, and its results
+ * differ between machines.
  */
 #include "postgres.h"
 
@@ -34,19 +34,19 @@ typedef struct Decomposition
 {
 	double	   *l;				/* packed; A at first */
 	int			n;
-	int			rank;			/* rows of L that are there */
-	int		   *order;			/* place in A of each row of L */
+	int			rank;			/* number of complete rows of L */
+	int		   *order;			/* row of A for each row of L */
 	double	   *square;			/* A's diagonal, in that order */
 } Decomposition;
 
-/* A share that is nothing but rounding. */
+/* A smaller share is rounding error. */
 static double
 noise(int n)
 {
 	return 8 * n * DBL_EPSILON;
 }
 
-/* Exchange rows and columns i < j of a symmetric matrix, of which columns before i belong to L. */
+/* Exchange rows and columns i < j of a symmetric matrix whose columns before i belong to L. */
 static void
 exchange(Decomposition *d, int i, int j)
 {
@@ -69,7 +69,7 @@ exchange(Decomposition *d, int i, int j)
 static void
 decompose(Decomposition *d)
 {
-	double	   *explained = ALLOCATE_ZEROED_ARRAY(double, d->n);	/* by L, of each square */
+	double	   *explained = ALLOCATE_ZEROED_ARRAY(double, d->n);	/* part of each square explained by L */
 
 	for (int i = 0; i < d->n; i++)
 	{
@@ -120,7 +120,7 @@ decompose(Decomposition *d)
 	pfree(explained);
 }
 
-/* x becomes the solution y of L y = x, then of L' y = x, for as many rows as there are. */
+/* Replace x by the solution y of L y = x (backwards: L' y = x), for `rank` rows. */
 static void
 substitute_forwards(const Decomposition *d, double *x)
 {
@@ -135,7 +135,7 @@ substitute_forwards(const Decomposition *d, double *x)
 static void
 substitute_backwards(const Decomposition *d, double *x)
 {
-	/* Column by column, which are the rows of L. */
+	/* By columns of L', which are the rows of L. */
 	for (int i = d->rank - 1; i >= 0; i--)
 	{
 		const double *row = d->l + PACKED_ROW(i);
@@ -185,7 +185,7 @@ refuse_dependent(const Decomposition *d, const FitRows *rows, double lambda)
  * ----------
  */
 
-/* The sums of products, of dimension rows and that of the intercept, packed; and of products with the targets. */
+/* Means of products of all columns, the intercept last, as a packed triangle, and of products with the targets. */
 static void
 sum_products(const LeastSquares *problem, double *matrix, double *right)
 {

@@ -1,12 +1,12 @@
 /*
  * sparse_sums.c
- *		Sums of sparse feature vectors by owner: only the indices that occur.
+ *		Sums of sparse feature vectors by owner, with only the indices that occur.
  *
- * What is added is only written down, one addend after the other, so that a row
- * touches no memory but the end of this log.  When the log is some times as long as
- * the sums, all of it is added up: addends are put in the order of their owners, and
- * each owner's go by way of a vector of all indices.  So the work is linear in the
- * entries, and the memory in the indices of each owner.
+ * Addends are appended to a log, so that a row touches only the memory at its end.
+ * When the log is several times as long as the sums, it is added up: addends are
+ * sorted by owner, and each owner's are summed in a vector of all indices.  So time
+ * is linear in the number of entries, and memory in the number of distinct indices of
+ * each owner.
  */
 #include "postgres.h"
 
@@ -19,15 +19,15 @@
 
 #define FIRST_ENTRIES 64
 #define FIRST_ADDENDS 8
-/* In entries of the sums; however short they are. */
+/* The log is added up if longer than this multiple of the sums, and than LEAST_LOG. */
 #define LONGEST_LOG 4
 #define LEAST_LOG (256 * 1024)
 #define WORD_BITS 64
 
-/* Addends that are asked for ahead of their turn: they lie all over the log. */
+/* How many addends ahead to prefetch, since those of an owner are scattered over the log. */
 #define AHEAD 8
 
-/* An addend in its place in the log. */
+/* An addend: n entries of the log from first on. */
 typedef struct Run
 {
 	uint64		first;
@@ -130,7 +130,7 @@ require_room(SparseSums *sums)
 	sums->touched = MemoryContextAllocZero(sums->context, (sums->room / WORD_BITS / WORD_BITS + 1) * sizeof(uint64));
 }
 
-/* The log by owner, each owner's in the order in which they came: owner i's from (*first)[i] to (*first)[i + 1]. */
+/* The addends sorted by owner, then by arrival: owner i's from (*first)[i] to (*first)[i + 1]. */
 static Run *
 order_addends(const SparseSums *sums, uint32 n_owners, uint64 **first)
 {
@@ -170,7 +170,7 @@ add_up(SparseSums *sums, const SparseSum *addend)
 	}
 }
 
-/* What was added up becomes the end of entries; indices are from least to most. */
+/* Move the vector's sum to the end of entries, and clear it; indices are from least to most. */
 static void
 take_sum(SparseSums *sums, SparseEntries *entries, int32 least, int32 most)
 {
@@ -197,7 +197,7 @@ take_sum(SparseSums *sums, SparseEntries *entries, int32 least, int32 most)
 	entries->n = n;
 }
 
-/* The sum of an owner's addends at the end of entries, which has room for all of them. */
+/* Append the sum of an owner's addends to entries, which must have room for all of them. */
 static void
 sum_owner(SparseSums *sums, SparseEntries *entries, const SparseSum *before, const Run *runs, uint64 n_runs, const Run *last)
 {

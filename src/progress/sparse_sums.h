@@ -1,6 +1,6 @@
 /*
  * sparse_sums.h
- *		Sums of sparse feature vectors by owner: only the indices that occur.
+ *		Sums of sparse feature vectors by owner, with only the indices that occur.
  *
  * The caller numbers owners from 0.
  */
@@ -9,7 +9,7 @@
 
 #include "progress/features.h"
 
-/* A sum: each place once, ascending. */
+/* A sum: distinct indices, ascending. */
 typedef struct SparseSum
 {
 	const int32 *place;
@@ -25,7 +25,7 @@ typedef struct SparseEntries
 	uint64		capacity;
 } SparseEntries;
 
-/* What was added at once, ascending. */
+/* An addend of the log: n entries with ascending indices. */
 typedef struct SparseAddend
 {
 	uint32		owner;
@@ -41,33 +41,33 @@ typedef struct SparseSums
 	uint64	   *end;
 	uint32		n_owners;
 
-	/* What was added since, in the order in which it came. */
+	/* Addends since then, in the order of arrival. */
 	SparseEntries log;
 	SparseAddend *addend;
 	uint64		n_addends;
 	uint64		addends_capacity;
 
-	/* Room for adding up, by place; zeros between calls. */
-	int32		most_place;		/* that was added */
-	int32		room;			/* 0: none yet */
+	/* Vectors for adding up, by index; zeros between calls. */
+	int32		most_place;		/* largest index added so far */
+	int32		room;			/* their length; 0: not allocated */
 	double	   *sum;
-	uint64	   *seen;			/* a bit each, */
-	uint64	   *touched;		/* and a bit for each word of these */
+	uint64	   *seen;			/* a bit per index */
+	uint64	   *touched;		/* a bit per word of seen */
 } SparseSums;
 
 extern void sparse_sums_init(SparseSums *sums, MemoryContext context);
 
-/* Features of an owner that is not known yet: addend n_addends - 1. */
+/* Append features as addend n_addends - 1, whose owner the caller sets later. */
 extern void sparse_sums_add(SparseSums *sums, const SparseFeatures *features);
 
-/* The same of up to n entries, which the caller writes to place and weight and then reports. */
+/* The same for up to n entries, which the caller writes to place and weight and then reports. */
 extern void sparse_sums_make_room(SparseSums *sums, uint32 n, int32 **place, double **weight);
 extern void sparse_sums_added(SparseSums *sums, uint32 n);
 
-/* Whether so much was added that adding it up keeps all of the work, and the memory, linear. */
+/* Is the log long enough that adding it up now keeps total time and memory linear? */
 extern bool sparse_sums_are_due(const SparseSums *sums);
 
-/* Adds up; then there is a sum of each of n owners. */
+/* Add up the log; afterwards each of n_owners owners has a sum. */
 extern void sparse_sums_compact(SparseSums *sums, uint32 n_owners);
 extern SparseSum sparse_sums_of(const SparseSums *sums, uint32 owner);
 

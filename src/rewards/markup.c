@@ -81,7 +81,7 @@ make_fields(ArrayType *alternatives, int *n)
 }
 
 /*
- * If the first <tag> is never closed, no later one is: two searches do.
+ * If the first <tag> is never closed, no later one is, so two searches suffice.
  */
 bool
 find_raw_field(const char *text, const Tag *tag, Span *raw)
@@ -130,7 +130,7 @@ count_occurrences(const char *text, const char *what)
 	return n;
 }
 
-/* Unicode's, with the four ASCII separators: what Python's strip() removes. */
+/* Unicode's white space and the four ASCII separators, which Python's strip() removes. */
 static bool
 is_white(pg_wchar c)
 {
@@ -139,7 +139,7 @@ is_white(pg_wchar c)
 		c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* In encodings other than UTF-8 only ASCII's. */
+/* In encodings other than UTF-8, only ASCII white space. */
 static bool
 is_white_at(const char *at, const char *end, bool utf8)
 {

@@ -2,10 +2,10 @@
  * markup.h
  *		Fields marked by XML-like tags in the messages of a rollout.
  *
- * The field `tag` of a text is the text between its first <tag> that is
- * closed and the first </tag> after it, stripped of white space.  This is no
- * XML: tags do not nest, have no attributes, and what is malformed is simply
- * not a field.  Every search is linear in the text.
+ * The field `tag` of a text is the text between its first <tag> that is closed
+ * and the first </tag> after it, stripped of white space.  This is not XML: tags
+ * do not nest and have no attributes, and malformed fields are ignored.  Every
+ * search is linear in the text.
  */
 #ifndef STEPADV_MARKUP_H
 #define STEPADV_MARKUP_H
@@ -30,7 +30,7 @@ typedef struct Field
 extern Tag	make_tag(const char *parameter, const char *name);
 extern Field *make_fields(ArrayType *alternatives, int *n);
 
-/* Between the tags, not stripped; false if the text has no such field. */
+/* The text between the tags, not stripped; false if the text has no such field. */
 extern bool find_raw_field(const char *text, const Tag *tag, Span *raw);
 extern bool find_field(const char *text, const Tag *tag, Span *field);
 extern bool has_field(const char *text, const Tag *tag);
@@ -38,7 +38,7 @@ extern bool has_field(const char *text, const Tag *tag);
 extern int	count_occurrences(const char *text, const char *what);
 extern Span strip(Span span);
 
-/* Texts of an array of one dimension; NULL where an element is. */
+/* The texts of a one-dimensional array; NULL for NULL elements. */
 extern text **read_texts(const char *parameter, ArrayType *array, int *n);
 
 #endif							/* STEPADV_MARKUP_H */

@@ -2,10 +2,10 @@
  * rewards.c
  *		The verifiable rewards of MT-GRPO, from the texts of a rollout.
  *
- * `messages` are the assistant's, in order; `replies`, of the same length, are
- * what the environment answered to each (NULL: nothing followed).  A NULL
- * message is none.  Answers are compared in lower case by Unicode's rules, regardless of the
- * locale, and as plain text: no character of theirs is special.
+ * `messages` are the assistant's, in order; `replies`, of the same length, are the
+ * environment's (NULL: no reply).  NULL messages are ignored.  Answers are compared
+ * in lower case by Unicode's rules, regardless of the locale, and as plain text
+ * without special characters.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@ PG_FUNCTION_INFO_V1(stepadv_reward_xml_tags);
 
 static const Parameter weight_parameters[] = {WEIGHT_PARAMETER};
 
-/* The last argument of all of them. */
+/* The last argument of the functions without convention. */
 static double
 read_weight(FunctionCallInfo fcinfo)
 {
@@ -58,7 +58,7 @@ typedef struct Dialogue
 {
 	int			n;
 	text	  **messages;
-	text	  **replies;		/* NULL: not asked for */
+	text	  **replies;		/* NULL: not needed */
 } Dialogue;
 
 static Dialogue
@@ -85,7 +85,7 @@ read_dialogue(FunctionCallInfo fcinfo)
 	return dialogue;
 }
 
-/* Does the message at i call a tool, and did anything follow? */
+/* Does message i call a tool, and has a reply? */
 static bool
 is_tool_attempt(const Dialogue *dialogue, int i, const Tag *tool)
 {
@@ -114,8 +114,8 @@ ends_with(Span span, const char *suffix)
  */
 
 /*
- * As they were written, to be lower-cased by the comparison: the text around a
- * word matters to its last letter.  NULLs among the accepted answers accept nothing.
+ * Answers are lower-cased only when compared, since the lower case of a word's last
+ * letter may depend on the text around it.  NULLs among them accept nothing.
  */
 static Span *
 read_answers(FunctionCallInfo fcinfo, int arg, int *n)
@@ -132,8 +132,8 @@ read_answers(FunctionCallInfo fcinfo, int arg, int *n)
 }
 
 /*
- * The collation of ICU's root locale has Unicode's full mapping, which Python's lower() has, too.  A server
- * without ICU, or an encoding that ICU does not know, has the rules of the database.
+ * ICU's root collation has Unicode's full case mapping, as Python's lower().  Without ICU, or in an encoding
+ * that ICU does not support, the database's collation is used.
  */
 static Oid
 lower_case_collation(void)
@@ -146,8 +146,8 @@ lower_case_collation(void)
 }
 
 /*
- * Is a text an accepted answer, or does it hold one?  White space around an answer makes no
- * difference to lower case, so it goes first.
+ * Is a text an accepted answer (whole), or does it contain one?  White space does not affect
+ * lower case, so it can be stripped first.
  */
 static bool
 is_accepted(Span span, const Span *answers, int n_answers, bool whole)
@@ -194,8 +194,8 @@ find_last_answer(const Dialogue *dialogue, const Tag *tag, Span *answer)
 /*
  * reward_tool_execution(messages, replies, tool_tag, result_tag, error_prefix, weight)
  *
- * weight times the share of tool calls that were answered by a result which
- * does not begin with the error prefix.
+ * weight times the share of tool calls whose reply has a result that does not begin
+ * with the error prefix.
  */
 Datum
 stepadv_reward_tool_execution(PG_FUNCTION_ARGS)
@@ -290,16 +290,16 @@ stepadv_reward_exact_match(PG_FUNCTION_ARGS)
 	return reward_last_answer(fcinfo, true);
 }
 
-/* The mean of a score over the messages, 0 if there are none. */
 typedef enum MarkupRules
 {
 	RULES_OF_CODE,
-	RULES_OF_CODE_LINES,		/* with spacing by lines of its own */
+	RULES_OF_CODE_LINES,		/* spacing: contents on lines of their own */
 	RULES_OF_PAPER
 } MarkupRules;
 
 typedef double (*MessageScore) (const char *message, const Field *fields, int n_fields, MarkupRules rules);
 
+/* The mean of a score over the messages, 0 if there are none. */
 static double
 mean_message_score(const Dialogue *dialogue, MessageScore score, const Field *fields, int n_fields, MarkupRules rules)
 {
@@ -321,7 +321,7 @@ mean_message_score(const Dialogue *dialogue, MessageScore score, const Field *fi
 	return n == 0 ? 0 : sum / n;
 }
 
-/* Do the tags of a field stand on lines of their own? */
+/* Is the content of a field on lines of its own? */
 static bool
 is_on_lines(Span raw)
 {
@@ -353,16 +353,16 @@ ends_with_any(Span span, const Field *field)
 	return false;
 }
 
-/* What format_score counts of the fields in a message. */
+/* The fields of a message, as format_score needs them. */
 typedef struct FieldsFound
 {
-	int			present;		/* of which any tag is there */
+	int			present;		/* fields of which any tag occurs */
 	bool		any_parsed;
-	bool		all_on_lines;	/* the content of those parsed is on lines of its own */
-	bool		all_tight;		/* and of none, however often, has white space at its ends */
+	bool		all_on_lines;	/* contents of parsed fields are on lines of their own */
+	bool		all_tight;		/* no occurrence of a parsed field has white space at its ends */
 } FieldsFound;
 
-/* Has the content of none of these fields white space at its ends? */
+/* Do all occurrences of a field have no white space at the ends of their contents? */
 static bool
 is_tight(const char *message, const Tag *tag)
 {
@@ -447,12 +447,12 @@ static const Parameter format_parameters[] = {
 /*
  * reward_xml_format(messages, fields, spacing, weight, convention)
  *
- * Per message 0.4 times the share of fields of which any tag is there, if one
- * at least can be parsed, 0.2 for spacing, 0.2 for beginning with a tag of the
- * first field and 0.2 for ending with one of the last.  The public code grants
- * the spacing always, because its two ways of parsing are one ('always').
- * By the paper's words the 0.4 are earned by one field, and the spacing by there
- * being no white space at the ends of any field.
+ * Per message, 0.4 times the share of fields of which any tag occurs, if at least
+ * one can be parsed, 0.2 for spacing, 0.2 for beginning with a tag of the first
+ * field and 0.2 for ending with one of the last.  The public code always grants the
+ * spacing, because its two ways of parsing are the same ('always').  According to
+ * the paper, one field earns the 0.4, and spacing means that no field has white
+ * space at its ends.
  */
 Datum
 stepadv_reward_xml_format(PG_FUNCTION_ARGS)
@@ -471,8 +471,8 @@ stepadv_reward_xml_format(PG_FUNCTION_ARGS)
 }
 
 /*
- * 1 for a tag that opens, or closes, once; less by 1 for each time too many or
- * few.  By the paper's words: the share of the tags used that open and close once.
+ * The mean over the tags used: 1 if it opens (or closes) exactly once, less 1 for each
+ * deviation.  According to the paper: the share of the tags used that open and close once.
  */
 static double
 tag_score(const char *message, const Field *fields, int n_fields, MarkupRules rules)
@@ -503,8 +503,8 @@ static const Parameter tags_parameters[] = {WEIGHT_PARAMETER, MARKUP_CONVENTION_
 /*
  * reward_xml_tags(messages, fields, weight, convention)
  *
- * weight times the mean over messages of the tags' scores; it can be negative
- * for a message, but not for the rollout.
+ * weight times the mean over messages of the tags' scores, which can be negative for
+ * a message; the mean is at least 0.
  */
 Datum
 stepadv_reward_xml_tags(PG_FUNCTION_ARGS)

@@ -1,12 +1,12 @@
 /*
  * token_lineage.c
- *		token_lineage: what the prompts and responses of a group's steps share; step_lineage(token_lineage):
- *		this as rows.
+ *		token_lineage: the tokens that the prompts and responses of a group's steps share;
+ *		step_lineage(token_lineage): the same as rows.
  *
- * Each step's prompt || response goes into one trie of the group as it comes, in any
- * order, from where it and the one that came before it part; the step keeps the node in which it ends.  What a step has in common with
- * the one before it is then the depth of the last node that both came through, and
- * new tokens are on the path up to the first node that an earlier rollout came through.
+ * Each step's prompt || response is inserted into one trie of the group, in any order, and the
+ * step records the node at its end.  The number of tokens that a step shares with the previous
+ * step is the depth of their last common node.  A step's new tokens are on the path from its
+ * node up to the first node that an earlier step of the rollout passed.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(stepadv_forgiving_token_lineage_trans);
 PG_FUNCTION_INFO_V1(stepadv_token_lineage_final);
 PG_FUNCTION_INFO_V1(stepadv_step_lineage);
 
-/* The arrays have an entry per step, by rollout_id and step_no; -1: not known. */
+/* The arrays have an entry per step, by rollout_id and step_no; -1: unknown. */
 enum
 {
 	LINEAGE_N_ROLLOUTS,
@@ -41,14 +41,14 @@ enum
 	LINEAGE_ROLLOUT_IDS,
 	LINEAGE_STEP_NOS,
 	LINEAGE_PROMPTS,			/* tokens of the prompt */
-	LINEAGE_RESPONSES,			/* of the response */
-	LINEAGE_SHARED,				/* that the step before has too, at the beginning of the prompt */
-	LINEAGE_NEW_TOKENS,			/* that no step before of the rollout has */
+	LINEAGE_RESPONSES,			/* tokens of the response */
+	LINEAGE_SHARED,				/* prefix of the prompt that the previous step has, too */
+	LINEAGE_NEW_TOKENS,			/* that no earlier step of the rollout has */
 	LINEAGE_RUNS,
 	N_LINEAGE
 };
 
-/* The columns of so many make a value of nearly 1 GB. */
+/* With so many, the value has nearly 1 GB. */
 #define MAX_STEPS (25 * 1000 * 1000)
 
 #define NOT_GIVEN (-1)
@@ -58,10 +58,10 @@ typedef struct TokenStep
 	int64		step_id;
 	int64		rollout_id;
 	int32		step_no;
-	int32		prompt;			/* tokens; NOT_GIVEN: its tokens are not known */
+	int32		prompt;			/* number of tokens; NOT_GIVEN: unknown */
 	int32		response;
 	uint32		node;
-	bool		defect;			/* what token_lineage refuses */
+	bool		defect;			/* invalid, an error of token_lineage */
 } TokenStep;
 
 typedef struct Lineage
@@ -107,7 +107,7 @@ add_step(Lineage *lineage)
  * ----------
  */
 
-/* What is wrong with an array of token ids is an error, or a defect of its step. */
+/* Raise the error for an invalid array of token ids; returns false in a forgiving state. */
 static bool
 refuse_tokens(const Lineage *lineage, const TokenStep *step, const char *name, const char *what, int code)
 {
@@ -118,7 +118,7 @@ refuse_tokens(const Lineage *lineage, const TokenStep *step, const char *name, c
 	return false;
 }
 
-/* Ids that came as bigint, in the room for them; false if one is beyond integer. */
+/* Convert bigint ids to integer, in lineage->narrowed; false if one is out of range. */
 static bool
 narrow(Lineage *lineage, const int64 *ids, uint32 n)
 {
@@ -138,7 +138,7 @@ narrow(Lineage *lineage, const int64 *ids, uint32 n)
 	return true;
 }
 
-/* Insert the ids of an array, the first of a step or those after these; false if they are none. */
+/* Insert the ids of a step's first or second array; false if they are invalid. */
 static bool
 insert_array(Lineage *lineage, const TokenStep *step, const char *name, ArrayType *array, bool first, TriePlace *place, int32 *length)
 {
@@ -177,7 +177,7 @@ enum
 	ARG_RESPONSE
 };
 
-/* A step without its ids is an error; a lenient state continues with what it has. */
+/* Error for a step without rollout_id or step_id; not called for a forgiving state. */
 static void
 check_ids(FunctionCallInfo fcinfo)
 {
@@ -193,8 +193,8 @@ check_ids(FunctionCallInfo fcinfo)
 }
 
 /*
- * token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids): a
- * row without a step_no is no step.
+ * token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids):
+ * rows without a step_no are ignored.
  */
 static Datum
 add_row(FunctionCallInfo fcinfo, bool forgiving)
@@ -277,7 +277,7 @@ typedef struct LineageColumns
 	int64		n_unique;
 } LineageColumns;
 
-/* Of a rollout's steps none counts if one has a defect. */
+/* Whether one of a rollout's steps is invalid; then none of them counts. */
 static bool
 has_defect(const Lineage *lineage, uint32 first, uint32 end)
 {
@@ -296,7 +296,7 @@ has_defect(const Lineage *lineage, uint32 first, uint32 end)
 	return false;
 }
 
-/* Tokens on the path up from a node to where the rollout was already; those without an earlier rollout are new. */
+/* Mark the path up to a node of this rollout; returns its tokens, and adds those of unmarked nodes to *n_unique. */
 static int32
 mark_path(const Lineage *lineage, uint32 *marks, uint32 mark, uint32 node, int64 *n_unique)
 {
@@ -376,7 +376,7 @@ array_of(const void *values, uint32 n, Oid type, Size width)
 	return PointerGetDatum(array);
 }
 
-/* NULL over no steps. */
+/* NULL without steps. */
 Datum
 stepadv_token_lineage_final(PG_FUNCTION_ARGS)
 {
@@ -408,7 +408,7 @@ stepadv_token_lineage_final(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * Its rows
+ * The value as rows
  * ----------
  */
 

@@ -7,10 +7,10 @@
 #include "ids.h"
 #include "tokens/trie.h"
 
-/* Tokens that are compared at once. */
+/* Tokens per call of memcmp. */
 #define STRIDE 64
 
-/* A node and the token with which an edge to a child begins: all of them, so that equal keys are equal edges. */
+/* A node and the first token of an edge to a child; all bits of both, so that keys identify edges. */
 static inline int64
 child_key(uint32 node, int32 token)
 {
@@ -68,7 +68,7 @@ child_entry(TokenTrie *trie, uint32 node, int32 token)
 	return child;
 }
 
-/* How many tokens from the beginning on are the same. */
+/* The length of the common prefix. */
 static uint32
 common_prefix(const int32 *one, const int32 *other, uint32 n)
 {
@@ -85,7 +85,7 @@ common_prefix(const int32 *one, const int32 *other, uint32 n)
 	return i;
 }
 
-/* Make a node at the position of an insertion: at the end of what it passed of the edge. */
+/* Return a node at the place, splitting its edge if needed. */
 static uint32
 trie_end(TokenTrie *trie, TriePlace *place)
 {
@@ -106,7 +106,7 @@ trie_end(TokenTrie *trie, TriePlace *place)
 	return node;
 }
 
-/* Tokens that are in no edge yet, from a node on. */
+/* Add new tokens below a node, as a leaf. */
 static void
 add_leaf(TokenTrie *trie, TriePlace *place, IdEntry *child, const int32 *tokens, uint32 n)
 {
@@ -117,7 +117,7 @@ add_leaf(TokenTrie *trie, TriePlace *place, IdEntry *child, const int32 *tokens,
 	*place = (TriePlace) {.node = child->number, .fresh = true};
 }
 
-/* Go on inserting a sequence, from the place where its tokens before these end. */
+/* Continue inserting a sequence at the place. */
 static void
 trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
 {
@@ -127,7 +127,7 @@ trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
 
 		if (place->missing == 0 && place->fresh)
 		{
-			/* Its edge ends where the tokens do: it may grow. */
+			/* The edge of a new leaf ends at the end of the tokens, so extend it. */
 			append_tokens(trie, tokens, n);
 			trie->nodes[place->node].depth += n;
 			return;
@@ -158,7 +158,7 @@ trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
 	}
 }
 
-/* The place of so many tokens on the way to a node. */
+/* The place at the given depth on the path to a node. */
 static TriePlace
 place_above(const TokenTrie *trie, uint32 node, uint32 depth)
 {
@@ -167,7 +167,7 @@ place_above(const TokenTrie *trie, uint32 node, uint32 depth)
 	return (TriePlace) {.node = node, .missing = trie->nodes[node].depth - depth};
 }
 
-/* Insert the first tokens of a sequence, from the place where it and the one before part. */
+/* Insert the first tokens of a sequence, starting where it differs from the previous one. */
 void
 trie_begin_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
 {
@@ -178,7 +178,7 @@ trie_begin_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint
 	trie_continue_sequence(trie, place, tokens + common, n - common);
 }
 
-/* Insert more tokens of it. */
+/* Insert more tokens of the sequence. */
 void
 trie_continue_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
 {
@@ -196,7 +196,7 @@ trie_continue_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, u
 	trie_insert(trie, place, tokens, n);
 }
 
-/* Its node, from which the next one may begin. */
+/* Return the node of the sequence, where the next one may begin. */
 uint32
 trie_end_sequence(TokenTrie *trie, TriePlace *place)
 {
@@ -205,9 +205,9 @@ trie_end_sequence(TokenTrie *trie, TriePlace *place)
 }
 
 /*
- * How long the common beginning of the sequences is that end in two nodes: the
- * deeper of them goes up until both are one.  Every node has tokens, so that this
- * costs no more than these.
+ * The length of the common prefix of the sequences that end in two nodes: replace the
+ * deeper node by its parent until both are the same.  Each edge has at least one token,
+ * so this takes at most as many steps as there are tokens.
  */
 uint32
 trie_shared_depth(const TokenTrie *trie, uint32 one, uint32 other)

@@ -1,12 +1,12 @@
 /*
  * trie.h
- *		A trie of token sequences: what several prompts and responses share, exactly.
+ *		A trie of token sequences, for the exact prefixes that prompts and responses share.
  *
- * A node represents the whole edge that leads to it, so that there are no more
- * than two for every sequence, however long these are; a sequence ends in a node.
- * To insert a sequence costs its tokens: those that it has in common with the one
- * before, as a step has nearly all of them, no more than comparing them.  How many tokens there are in all nodes
- * does not depend on the order in which sequences came.
+ * A node represents the whole edge that leads to it, so there are at most two nodes
+ * per sequence, however long it is; a sequence ends in a node.  Inserting a sequence
+ * takes time linear in its tokens; those shared with the previous sequence, for steps
+ * nearly all, are only compared.  The total number of tokens does not depend on the
+ * order of insertion.
  */
 #ifndef STEPADV_TOKENS_TRIE_H
 #define STEPADV_TOKENS_TRIE_H
@@ -32,19 +32,19 @@ typedef struct TokenTrie
 	int32	   *tokens;			/* of all edges */
 	uint64		n_tokens;
 	uint64		tokens_room;
-	struct ids_hash *children;	/* by node and first token of the edge; NULL: not made yet */
-	int32	   *last;			/* the sequence that was inserted last, in one piece */
+	struct ids_hash *children;	/* by node and first token of the edge; NULL: not created yet */
+	int32	   *last;			/* the sequence inserted last, contiguous */
 	uint32		n_last;
 	uint32		last_room;
-	uint32		last_node;		/* in which it ends */
+	uint32		last_node;		/* the node where it ends */
 } TokenTrie;
 
-/* Position of an insertion: so many tokens of the edge before the end of a node. */
+/* A position in the trie: `missing` tokens before the end of a node's edge. */
 typedef struct TriePlace
 {
 	uint32		node;
-	uint32		missing;		/* tokens of its edge that are not passed yet */
-	bool		fresh;			/* the node was made by this insertion, and is a leaf */
+	uint32		missing;		/* tokens of its edge after the position */
+	bool		fresh;			/* the node is a leaf created by this insertion */
 } TriePlace;
 
 extern void trie_init(TokenTrie *trie, MemoryContext context);
