@@ -1,4 +1,4 @@
--- attach, add_views, drop_views, detach: adapters over a user's relation, and the views over them.
+-- attach, add_views, drop_views, attachments: adapters over a user's relation, and the views over them.
 
 -- Drops what is left of an attachment whose adapter was dropped with its source:
 -- its table, and the relations named in its row that still have attach's prefix and
@@ -227,7 +227,7 @@ COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, tex
 '''all'', names). columns: further roles, {"success": "won"}; options: of views and methods, {"rtmc": {"gamma": '
 '0.9}}, and "states", "unit", "show_rollouts". Returns a row per view';
 
--- ---- More views, and fewer
+-- ---- add_views and drop_views
 
 CREATE FUNCTION stepadv_internal.add_views(source regclass, views text[], prefix text)
 	RETURNS TABLE (view_name regclass, description text)

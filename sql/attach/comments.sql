@@ -1,5 +1,5 @@
--- Comments on the columns of views that attach creates: each column has the comment of the
--- user's column that it shows, or says that it belongs to the group's key, or what it means.
+-- Comments on the columns of views that attach creates: that of the user's column that a column
+-- shows, or that it belongs to the group's key, or what it means.
 
 -- kind: of the view; '' for all views with a column of this name.
 CREATE TABLE stepadv_internal.column_meanings (

@@ -61,7 +61,7 @@ BEGIN
 	made := '{}';
 	actions := '{}';
 	FOREACH alias IN ARRAY aliases LOOP
-		-- For steps of the row's rollout step_no is also known, which an index may use.
+		-- For steps of the row's rollout, step_no is also known, and an index may use it.
 		joins := joins || CASE WHEN has_number AND NOT stepadv_internal.step_is_key((a).shown, (a).n_group_columns)
 			THEN stepadv_internal.join_to(a, alias, (a).shown, '{stepadv_rollout,stepadv_no}'::text[],
 				ARRAY['a.rollout_id', format('a.%s_step_no', alias)], NULL::text)

@@ -1,6 +1,6 @@
 -- What views show of a rollout's run: task, run, policy version and step, and
--- staleness.  Joins by rollout bring it, which the planner removes if the columns
--- are not read.
+-- staleness.  They join it by rollout; the planner removes these joins if their
+-- columns are not read.
 --
 -- Aliases: r table of rollouts, o the source's own rows, n newest policy step (or
 -- the column newest of r).

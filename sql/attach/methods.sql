@@ -4,15 +4,15 @@
 -- are created by register_method for its caller and found by their row type.
 CREATE TYPE stepadv.method AS (
 	method text,			-- suffix of its view; name of its column in views of several methods
-	function text,			-- with its argument types, as regprocedure writes it
-	requires text[],		-- roles without which there is no such view
+	function text,			-- with its argument types, in the form of regprocedure
+	requires text[],		-- roles that must be given for its view
 	-- other roles that it reads: states and actions, and those of the long form of rollout_agg
 	uses text[],
 	options_of text,		-- method whose options it takes if it has none of its own
 	description text,				-- what a row represents
 	place integer,			-- order of the extension's methods
 	function_owner regrole,	-- owner of the function when it was registered
-	by_default boolean		-- attach makes its view without being asked; NULL: it does
+	by_default boolean		-- whether attach creates its view by default; NULL: yes
 );
 COMMENT ON TYPE stepadv.method IS
 'a method for attach: suffix of the view, function of a rollout_group, roles that it requires and uses, the method '
@@ -64,9 +64,9 @@ CREATE TYPE stepadv_internal.known_method AS (
 	method text, function regprocedure, requires text[], uses text[], options_of text, description text,
 	ours boolean,			-- one of the extension's
 	results text[],			-- columns that it returns
-	parameters text[],		-- what a user can set, by name
-	instance jsonb,			-- its parameters under a name of its own; NULL: it is the method itself
-	takes_history boolean	-- one of stepadv's that learns from a history, which is a group
+	parameters text[],		-- names of parameters that users can set
+	instance jsonb,			-- settings of an instance; NULL: the method itself
+	takes_history boolean	-- one of the extension's that takes a history (a group)
 );
 COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
 
@@ -80,7 +80,7 @@ CREATE TABLE stepadv_internal.combined_views (
 	description text NOT NULL,	-- what a row represents
 	by_default boolean NOT NULL,
 	reader text,
-	part text,				-- of the digest; NULL: a row per group
+	part text,				-- part of the digest; NULL: a row per group
 	of_digest text[]		-- what the digest must contain for it
 );
 COMMENT ON TABLE stepadv_internal.combined_views IS

@@ -65,7 +65,7 @@ CREATE TABLE stepadv_internal.roles (
 	-- 'source', 'steps' (show_steps), 'rollouts' (show_rollouts) or 'advantages' (select_steps)
 	lives_in text NOT NULL,
 	kind text NOT NULL,
-	must_be text			-- for errors about the type; NULL of an identity, which every type can be
+	must_be text			-- for errors about the type; NULL for identities, which accept any type
 );
 COMMENT ON TABLE stepadv_internal.roles IS
 'the roles of columns in attach, where each column is looked for, and the type that it must have';

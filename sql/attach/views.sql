@@ -115,7 +115,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS
 'whether an index of what an adapter reads begins with the columns of the group; not on shards';
 
--- If so, the row of a step is found by its step_id, and otherwise by rollout and
+-- If so, joins find the row of a step by its step_id, and otherwise by rollout and
 -- step_no, which rollout_agg has checked to be unique.
 CREATE FUNCTION stepadv_internal.step_is_key(shown regclass, number integer) RETURNS boolean
 LANGUAGE plpgsql STABLE

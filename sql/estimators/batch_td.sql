@@ -1,4 +1,4 @@
--- Certainty-equivalent values: src/estimators/batch_td.c, bellman.c
+-- Certainty-equivalent values: src/estimators/batch_td.c, values/
 -- baseline may be NULL (its default), so this is not STRICT: a NULL group gives no rows.
 
 CREATE FUNCTION stepadv.batch_td(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, lambda float8 DEFAULT 0,

@@ -1,5 +1,5 @@
--- Step-level groups and the state graph: src/estimators/gigpo.c, graph.c, graphgpo.c, graph_table.c,
--- hgpo.c, tempo.c
+-- Step-level groups and the state graph: src/estimators/{gigpo,graph,graphgpo,hgpo,tempo}.c,
+-- src/analysis/graph_table.c
 
 CREATE FUNCTION stepadv.gigpo(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.95, step_weight float8 DEFAULT 1.0,
 	normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6, weighting text DEFAULT 'rollout',

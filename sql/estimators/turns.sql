@@ -1,4 +1,4 @@
--- Turns and values: src/estimators/turns.c, gae.c
+-- Turns and values: src/estimators/turns.c, gae.c, igpo.c
 
 CREATE FUNCTION stepadv.mt_grpo(rollouts stepadv.rollout_group, lambda float8 DEFAULT 1.0, turn_coef float8 DEFAULT 1.0,
 	discount float8 DEFAULT 1.0, epsilon float8 DEFAULT 1e-4, unequal text DEFAULT 'zero_pad',

@@ -1,5 +1,5 @@
 
--- Tool calls: src/signatures/{action_signature,read_call,call,effects,patch,arguments,vocabulary,render}.c,
+-- Tool calls: src/signatures/{action_signature,read_call,call,call_arguments,effects,patch,vocabulary,render}.c,
 -- src/signatures/shell/
 
 CREATE FUNCTION stepadv.action_signature(

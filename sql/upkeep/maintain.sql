@@ -1,6 +1,6 @@
 -- maintain, unmaintain and refresh.
 
--- ---- Begin
+-- ---- maintain
 
 CREATE FUNCTION stepadv_internal.to_maintain(source regclass, prefix text, mode text, watermark text, overlap interval)
 	RETURNS regclass
@@ -148,7 +148,7 @@ COMMENT ON FUNCTION stepadv.maintain(regclass, text, text, text, interval) IS
 'read them; mode: triggers (each statement) or refresh (on request; with a watermark, a timestamptz column, without '
 'triggers; overlap: how late its rows may be committed)';
 
--- ---- End
+-- ---- unmaintain
 
 CREATE FUNCTION stepadv_internal.end_kept(attachment regclass, cascade boolean) RETURNS void
 LANGUAGE plpgsql
@@ -197,7 +197,7 @@ COMMENT ON FUNCTION stepadv.unmaintain(regclass, text, boolean) IS
 'triggers are dropped, with dependent objects if cascade, else these are an error; returns the number of '
 'attachments; waits at most 10 seconds for other sessions';
 
--- ---- Again
+-- ---- refresh
 
 -- If folding fails, folds the pending groups one by one to add the group to the error.
 CREATE FUNCTION stepadv_internal.refresh_kept(attachment regclass, everything boolean) RETURNS bigint
