@@ -1,13 +1,13 @@
 /*
  * aggregate.h
- *		What the aggregates share.
+ *		Declarations for aggregates.
  */
 #ifndef STEPADV_AGGREGATE_H
 #define STEPADV_AGGREGATE_H
 
 #include "fmgr.h"
 
-/* The context of the state, of the support function's aggregate; an error if there is none. */
+/* The memory context of the aggregate's state; an error if the function is not called by an aggregate. */
 static inline MemoryContext
 aggregate_context(FunctionCallInfo fcinfo)
 {
@@ -25,7 +25,7 @@ extern PGDLLEXPORT Datum stepadv_rollout_agg_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_forgiving_rollout_agg_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_rollout_agg_final(PG_FUNCTION_ARGS);
 
-/* And the integers derived from other ids. */
+/* The functions that hash other ids to bigints, which it also recognizes. */
 extern PGDLLEXPORT Datum stepadv_signature_hash_text(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_signature_hash_bytea(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_signature_hash_uuid(PG_FUNCTION_ARGS);

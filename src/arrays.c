@@ -1,7 +1,7 @@
 /*
  * arrays.c
- *		Zeroing and copying what may be a GB: the system makes its pages on the way,
- *		and that takes longer than a cancel may wait.  And arrays of SQL.
+ *		Allocation, zeroing and copying of large arrays in pieces, as page faults would delay a cancel; SQL
+ *		arrays.
  */
 #include "postgres.h"
 

@@ -4,7 +4,7 @@
 
 #include "checked_arguments.h"
 
-/* An error if it is NULL. */
+/* Raise an error if the argument is NULL. */
 static void
 require_argument(FunctionCallInfo fcinfo, int arg, const char *name)
 {
@@ -14,10 +14,7 @@ require_argument(FunctionCallInfo fcinfo, int arg, const char *name)
 				 errmsg("%s must not be null", name)));
 }
 
-/*
- * The elements of an array of this type and of one dimension, or of none, where they
- * lie; NULL elements, and another type or shape, are errors that give the array's name.
- */
+/* The elements of an array with at most one dimension.  An error if it has another type or shape, or NULLs. */
 static const void *
 list_elements(ArrayType *array, const char *name, Oid type, int *n)
 {
@@ -44,7 +41,7 @@ list_argument(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int 
 	return list_elements(PG_GETARG_ARRAYTYPE_P(arg), name, type, n);
 }
 
-/* What is in it may still be nonsense: then so is what comes out, and nothing else. */
+/* The numbers may still be invalid.  Then so is the result, but nothing worse happens. */
 static void *
 numbers_of_state(ArrayType *array, const char *aggregate, Oid type, int n)
 {

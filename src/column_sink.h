@@ -1,7 +1,6 @@
 /*
  * column_sink.h
- *		How step_scan.c gets columns out of a function as they are: between it and
- *		rows.c only.
+ *		Lets step_scan.c take columns from a function as they are.  Only for step_scan.c and rows.c.
  */
 #ifndef STEPADV_COLUMN_SINK_H
 #define STEPADV_COLUMN_SINK_H
@@ -11,15 +10,14 @@
 #include "rows.h"
 
 /*
- * Passed as resultinfo, where other callers of set-returning functions pass a
- * ReturnSetInfo.  It is never copied, compared or printed, so no other code has to know
- * its methods by name.
+ * Passed as resultinfo, where other callers of set-returning functions pass a ReturnSetInfo.  It is never
+ * copied, compared or printed, so it needs no registered methods.
  */
 typedef struct ColumnSink
 {
 	ExtensibleNode node;
-	int			n_columns;		/* expected */
-	bool		asked[MAX_ROW_COLUMNS]; /* which of them are read */
+	int			n_columns;		/* number of result columns expected */
+	bool		asked[MAX_ROW_COLUMNS]; /* whether each of them is read */
 	ResultColumn columns[MAX_ROW_COLUMNS];
 	uint64		n_rows;
 } ColumnSink;
@@ -34,7 +32,7 @@ column_sink_init(ColumnSink *sink, int n_columns)
 	sink->n_columns = n_columns;
 }
 
-/* What the caller of a function passed, or NULL if it needs rows. */
+/* The sink that the caller passed, or NULL if it wants rows. */
 static inline ColumnSink *
 column_sink_of(FunctionCallInfo fcinfo)
 {

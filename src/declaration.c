@@ -22,11 +22,11 @@ make_declaration(FmgrInfo *function)
 	return function->fn_extra;
 }
 
-/* Names of one kind, arguments or result columns, in the order declared. */
+/* Names and types of arguments or of result columns, as declared. */
 typedef struct Declared
 {
 	int			n;
-	const char **names;			/* "" where there is none */
+	const char **names;			/* "" if it has no name */
 	Oid		   *types;
 } Declared;
 
@@ -36,7 +36,7 @@ is_column(char mode)
 	return mode == PROARGMODE_TABLE || mode == PROARGMODE_OUT;
 }
 
-/* What is declared, in the current memory context. */
+/* Read the declaration, into the current memory context. */
 static Declared
 read_declared(Oid function, bool columns)
 {
@@ -72,7 +72,7 @@ refuse_declaration(Oid function, const char *lacks, const char *name, Oid type)
 			 errdetail("It has no %s \"%s\" of type %s.", lacks, name, format_type_be(type))));
 }
 
-/* By what is expected: its number among what is declared from `first` on; in `context`. */
+/* For each expected name, its index among those declared from first on.  Allocated in context. */
 static int16 *
 find_places(MemoryContext context, Oid function, bool columns, int first, const Expected *expected, int n)
 {
@@ -90,7 +90,7 @@ find_places(MemoryContext context, Oid function, bool columns, int first, const 
 			refuse_declaration(function, columns ? "result column" : "parameter", expected[e].name, type);
 		places[e] = place;
 	}
-	/* Names differ, so what is left over is known to C by none. */
+	/* Expected names differ, so a surplus means that the C code does not know some of those declared. */
 	if (declared.n != first + n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
@@ -100,9 +100,9 @@ find_places(MemoryContext context, Oid function, bool columns, int first, const 
 }
 
 /* ----------
- * What a session found, until any function is declared anew
+ * Cache of results for the session, until any function is redeclared
  *
- * A query over one group would look for longer than it computes.
+ * For a query over one group, the comparison would take longer than the computation.
  * ----------
  */
 
@@ -126,8 +126,8 @@ typedef struct Found
 
 static HTAB *all_found = NULL;
 static MemoryContext found_context = NULL;
-static uint64 n_declared = 0;	/* how often functions were declared anew */
-static uint64 found_at = 0;		/* as of which of these */
+static uint64 n_declared = 0;	/* number of invalidations of functions */
+static uint64 found_at = 0;		/* this number when the cache was created */
 
 static void
 forget_found(Datum argument, int cache, uint32 hash)
@@ -162,7 +162,7 @@ find_found(Oid function, Sought sought)
 	return hash_search(all_found, &wanted.key, HASH_FIND, NULL);
 }
 
-/* Unless it may be another by now. */
+/* Unless the function has been invalidated meanwhile. */
 static void
 remember_found(const Found *found)
 {

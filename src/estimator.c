@@ -1,6 +1,6 @@
 /*
  * estimator.c
- *		The one adapter between estimators and SQL.
+ *		The adapter between all estimators and SQL.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 
 StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
 
-/* The column that has a value for every judged step: the advantage, or the last where there is none. */
+/* The column that has a value for every judged step: the advantage or, without one, the last column. */
 static int
 certain_column(const Estimator *estimator)
 {
@@ -25,7 +25,7 @@ certain_column(const Estimator *estimator)
 	return strcmp(estimator->columns[c].name, "advantage") == 0 ? c : estimator->n_columns - 1;
 }
 
-/* Has it entries that can be out of range? */
+/* Does a column have entries that can be out of range? */
 static inline bool
 is_number(const Estimator *estimator, const EstimateColumn *columns, int c)
 {
@@ -33,9 +33,8 @@ is_number(const Estimator *estimator, const EstimateColumn *columns, int c)
 }
 
 /*
- * The first step of a rollout whose estimate is out of range, or the step after
- * its last.  NULLs are fine, but the advantage (or return) of a judged step has a
- * value.
+ * The first step of a rollout with an estimate out of range, or the end of the rollout.  NULLs are allowed,
+ * except for the advantage (or return) of a judged step.
  */
 static uint32
 find_infinite(const Estimator *estimator, const GroupColumns *group, const EstimateColumn *columns, uint32 rollout)
@@ -55,8 +54,8 @@ find_infinite(const Estimator *estimator, const GroupColumns *group, const Estim
 }
 
 /*
- * Nearly always all is well, which is found out fastest column by column; only
- * if not (or for rollouts that are not judged) does it matter where.
+ * Usually all estimates are finite, which is fastest to check column by column.  Only if not, or for rollouts
+ * that are not judged, does the step matter.
  */
 static bool
 all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_steps)
@@ -68,7 +67,7 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 	{
 		const double *number = columns[c].number;
 
-		/* Not within the loops, which the compiler unrolls into vectors. */
+		/* Not within the loops, which the compiler vectorizes. */
 		CHECK_FOR_INTERRUPTS();
 		if (!is_number(estimator, columns, c))
 			continue;
@@ -91,7 +90,7 @@ all_judged(const GroupColumns *group, const RolloutFacts *facts)
 	return true;
 }
 
-/* An estimator may leave out rollouts that are not judged: NULL is shown of them, but all is read. */
+/* Estimators need not fill entries of rollouts that are not judged.  They are read, but returned as NULL. */
 static void
 fill_unjudged(const Estimator *estimator, const GroupColumns *group, const RolloutFacts *facts, EstimateColumn *columns)
 {
@@ -110,7 +109,7 @@ fill_unjudged(const Estimator *estimator, const GroupColumns *group, const Rollo
 	}
 }
 
-/* By rollout: whether its steps get NULL. */
+/* By rollout: whether the estimates of its steps are NULL.  The result is NULL if none are. */
 static bool *
 find_unknown(const Estimator *estimator, const GroupColumns *group, const RolloutFacts *facts,
 			 const EstimateColumn *columns)
@@ -137,7 +136,7 @@ find_unknown(const Estimator *estimator, const GroupColumns *group, const Rollou
 	return unknown;
 }
 
-/* Every call gets what was estimated for the turn that it is part of. */
+/* Copy the estimates of each turn to all its calls. */
 static void
 spread_to_calls(const Estimator *estimator, const uint32 *turn_of_call, uint32 n_calls, EstimateColumn *columns)
 {
@@ -170,7 +169,7 @@ spread_to_calls(const Estimator *estimator, const uint32 *turn_of_call, uint32 n
 	}
 }
 
-/* The number of the method's parameter `history`, which `decay` follows, or -1. */
+/* The index of the parameter history, which decay follows, or -1. */
 static int
 history_of(const Estimator *estimator)
 {
@@ -180,10 +179,7 @@ history_of(const Estimator *estimator)
 	return -1;
 }
 
-/*
- * What the method is to learn from: the group's own rollouts, and those of its history
- * after them.
- */
+/* The rollouts that the method learns from: the group's own, followed by those of its history. */
 static void
 find_subject(const Estimator *estimator, const ParameterValue *parameters, const GroupColumns *group,
 			 const GroupColumns *calls, GroupColumns *subject, RolloutFacts *facts)
@@ -214,19 +210,19 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 		facts->weight = weigh_by_age(subject, group->n_rollouts, parameters[history + 1].number, facts);
 }
 
-/* The estimates of a method for a group, before they are rows. */
+/* The estimates of a method for a group, before they become rows. */
 typedef struct Estimates
 {
 	GroupColumns calls;			/* as stored, in any unit */
-	bool		unread;			/* no column is read of a group whose defects are no errors: nothing was computed */
+	bool		unread;			/* the query reads no column of a lenient group: nothing was computed */
 	EstimateColumn columns[MAX_RESULT_COLUMNS];	/* by call */
-	const bool *unknown;		/* by rollout: has it none?  NULL: each has */
+	const bool *unknown;		/* by rollout: the estimates are NULL; NULL: none are */
 } Estimates;
 
-/* The columns of every result: three, and from here those of the method. */
+/* Every result has three columns before those of the method. */
 #define FIRST_ESTIMATE 3
 
-/* False: there is no group. */
+/* False: the group is NULL. */
 static bool
 find_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, Estimates *estimates)
 {
@@ -266,11 +262,11 @@ find_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, Estimates *e
 }
 
 /* ----------
- * To SQL: ids and ranks are those of the calls, in any unit
+ * Rows for SQL, one per call even if the unit is a turn
  * ----------
  */
 
-/* Numbers 1 and 0 become booleans in place. */
+/* Convert 1 and 0 to booleans, in place. */
 static void
 make_boolean(int32 *numbers, uint32 n)
 {
@@ -278,7 +274,7 @@ make_boolean(int32 *numbers, uint32 n)
 		((bool *) numbers)[i] = numbers[i] != 0;
 }
 
-/* A row per call. */
+/* One row per call. */
 Datum
 estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 {
@@ -291,7 +287,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 
 	if (fcinfo->flinfo->fn_extra == NULL)
 		require_group_argument(fcinfo->flinfo);
-	/* Before anything is computed, so that unread columns are not. */
+	/* Match the columns first, so that columns that the query does not read need not be computed. */
 	results[0] = (ResultColumn) {"step_id", COLUMN_INT8};
 	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8};
 	results[2] = (ResultColumn) {"step_no", COLUMN_INT4};

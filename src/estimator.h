@@ -1,17 +1,16 @@
 /*
  * estimator.h
- *		What an estimator is: a pure function from the columns of a group to
- *		columns of estimates, one entry per step.
+ *		An estimator is a pure function from the columns of a group to columns of estimates, with one entry per step.
  *
- * A file in estimators/ declares its parameters and result columns, defines a
- * function of type EstimateFunction, and ends with
+ * A file in estimators/ declares its parameters and result columns, defines a function of type EstimateFunction,
+ * and ends with
  *
  *		STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)
  *
- * which makes the C function stepadv_rtmc for SQL, with a row per step.  Everything
- * around it is done here, once: opening the value, its history, turns as steps where
- * that is its unit, reading and checking parameters, NULL for rollouts that are not
- * judged, errors on overflow (or NULL, of a value that is forgiving), rows.
+ * which defines the C function stepadv_rtmc for SQL, with one row per step.  estimator.c does everything else:
+ * it opens the value and its history, by turn if that is its unit, reads and checks parameters, returns NULL for
+ * rollouts that are not judged, raises an error on overflow (or returns NULL if the value is lenient), and
+ * returns rows.
  */
 #ifndef STEPADV_ESTIMATOR_H
 #define STEPADV_ESTIMATOR_H
@@ -25,9 +24,9 @@
 #define MAX_PARAMETERS 16
 
 /*
- * Of a method that may learn from more rollouts than it answers for, one after the
- * other.  It sees them behind the group's own, with the weights in its RolloutFacts,
- * and fills its columns for them too, although these are not read.
+ * For methods that can also learn from rollouts of a history; declared one after the other.  The history's
+ * rollouts follow the group's own, with weights in RolloutFacts.  The method fills its columns for them too,
+ * but they are not read.
  */
 #define HISTORY_PARAMETERS \
 	NULLABLE_GROUP_PARAMETER("history"), \
@@ -35,22 +34,21 @@
 
 #define MAX_RESULT_COLUMNS 10
 
-/* What a column is called, and what is in it. */
+/* The name and type of a result column. */
 typedef struct EstimateColumnType
 {
 	const char *name;
 	ColumnType	type;
-	bool		dear;			/* left out if the query does not read it: then there is no room for its entries */
+	bool		dear;			/* costly: omitted if the query does not read it */
 } EstimateColumnType;
 
 /*
- * `columns` are the result columns after step_id, rollout_id, step_no, each with
- * room for an entry per step (NULL: see dear).  Entries of rollouts that are not judged need not
- * be filled.
+ * The result columns after step_id, rollout_id and step_no, with one entry per step; NULL if the column is
+ * omitted (see dear).  Entries of rollouts that are not judged need not be filled.
  */
 typedef union EstimateColumn
 {
-	double	   *number;			/* COLUMN_FLOAT8; NaN is NULL */
+	double	   *number;			/* COLUMN_FLOAT8; NaN means NULL */
 	int32	   *count;			/* COLUMN_INT4; COLUMN_BOOL: 1 or 0 */
 } EstimateColumn;
 
@@ -64,7 +62,7 @@ typedef struct Estimator
 	const EstimateColumnType *columns;
 	int			n_columns;
 	EstimateFunction estimate;
-	uint8		defects;		/* DEFECT_… of the columns that it reads; it sees such rollouts as not judged */
+	uint8		defects;		/* DEFECT_… bits for the columns that it reads: such rollouts count as not judged */
 } Estimator;
 
 extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator);

@@ -2,8 +2,8 @@
  * hash.c
  *		signature_hash(text | bytea | jsonb | uuid) -> bigint, signature_hash(bigint, bigint) -> bigint
  *
- * The identity of a state, an action or an id of another type.  NULL gives
- * NULL.  No errors but those of detoasting and of encoding conversion.
+ * The identity of a state, an action, or an id of another type.  NULL gives NULL.  The only errors are those of
+ * detoasting and encoding conversion.
  */
 #include "postgres.h"
 
@@ -68,7 +68,7 @@ stepadv_signature_hash_pair(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(hash_of_pair(PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
 }
 
-/* A length-prefixed string, so that no two token streams have equal bytes. */
+/* A length-prefixed string, so that different token streams have different bytes. */
 static void
 append_token(StringInfo canonical, char kind, const char *bytes, int length)
 {
@@ -116,9 +116,8 @@ append_scalar(StringInfo canonical, const JsonbValue *v)
 }
 
 /*
- * jsonb is hashed through a canonical token stream rather than through its
- * stored bytes: the storage format may change with the server, and keeps 1.0
- * and 1 apart.  jsonb itself has already sorted keys and dropped duplicates.
+ * Hash jsonb as a canonical stream of tokens, not as stored: the storage format may change between servers,
+ * and distinguishes 1.0 from 1. jsonb itself has sorted keys and removed duplicates.
  */
 static void
 append_tokens(StringInfo canonical, JsonbContainer *value)
@@ -133,7 +132,7 @@ append_tokens(StringInfo canonical, JsonbContainer *value)
 		switch (token)
 		{
 			case WJB_BEGIN_ARRAY:
-				/* A lone scalar is stored as an array of one. */
+				/* A scalar jsonb is stored as an array of one element. */
 				appendStringInfoChar(canonical, v.val.array.rawScalar ? '$' : '[');
 				break;
 			case WJB_BEGIN_OBJECT:
@@ -165,7 +164,7 @@ stepadv_signature_hash_jsonb(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(hash_bytes_64(canonical.data, canonical.len));
 }
 
-/* Within an array a scalar is no longer a lone one. */
+/* Within an array, a scalar has no array of its own. */
 int64
 hash_of_tool_call(const char *tool, int tool_length, Jsonb *args)
 {

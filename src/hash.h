@@ -1,17 +1,17 @@
 /*
  * hash.h
- *		XXH3-64 as stepadv's one hash of identities.
+ *		XXH3-64, the only hash function for identities.
  *
- * Hashes are stored in users' tables, so they must be the same on every
- * machine and in every version: XXH3-64 is frozen since xxHash 0.8.0, reads its
- * input as little-endian, and its value is taken as a bigint's bits.
+ * Hashes are stored in users' tables, so they must be the same on every machine and in every version.  XXH3-64
+ * has been frozen since xxHash 0.8.0, and reads its input as little-endian.  Its 64 bits are returned as a
+ * bigint.
  */
 #ifndef STEPADV_HASH_H
 #define STEPADV_HASH_H
 
 #include "port/pg_bswap.h"
 
-/* Inlined: short inputs are hashed in a few nanoseconds, no library to link. */
+/* Inline: short inputs take a few nanoseconds, and no library is linked. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -25,10 +25,10 @@ hash_bytes_64(const void *bytes, size_t length)
 	return (int64) XXH3_64bits(bytes, length);
 }
 
-/* signature_hash(text): hashed as UTF-8, so that databases of any encoding agree. */
+/* signature_hash(text): hashes UTF-8, so that databases of all encodings agree. */
 extern int64 hash_of_text(const char *bytes, int length);
 
-/* signature_hash(bigint, bigint): of the bytes of both, as int8send gives them. */
+/* signature_hash(bigint, bigint): hashes the bytes of both, in the format of int8send. */
 static inline int64
 hash_of_pair(int64 a, int64 b)
 {
@@ -37,7 +37,7 @@ hash_of_pair(int64 a, int64 b)
 	return hash_bytes_64(bytes, sizeof(bytes));
 }
 
-/* A chain link: the hash of a number on top of a hash. */
+/* Hash a number with a previous hash as seed, to chain them. */
 static inline int64
 hash_int64_onto(int64 number, int64 seed)
 {

@@ -1,11 +1,10 @@
 /*
  * hash_table.h
- *		PostgreSQL's simplehash, included instead of it where a table may be large:
- *		its growth can be cancelled.  No guard: once for each kind of table.
+ *		Include this instead of PostgreSQL's simplehash.h if a table may be large, so that its growth can be
+ *		cancelled.  No include guard: include it once per kind of table.
  *
- * It allocates its zeroed memory by one function, which is replaced here.  And
- * what computes the hash of a key is wrapped in look_on_the_way(): a table that
- * grows does that for each entry, in one go.
+ * It replaces the function that allocates zeroed memory.  Also wrap the hash of a key in look_on_the_way():
+ * when a table grows, it computes the hash of every entry in one loop.
  */
 #include "arrays.h"
 

@@ -67,7 +67,7 @@ varlena_of_bytes(const char *bytes, Size length)
 	return value;
 }
 
-/* The binary form of such a type. */
+/* The send function of these types. */
 Datum
 stepadv_varlena_send(PG_FUNCTION_ARGS)
 {

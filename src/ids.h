@@ -1,6 +1,6 @@
 /*
  * ids.h
- *		A hash table of ids, each with a number, such as which of several things it is.
+ *		A hash table of ids, each with a number, such as an index.
  */
 #ifndef STEPADV_IDS_H
 #define STEPADV_IDS_H
@@ -11,7 +11,7 @@ typedef struct IdEntry
 {
 	int64		id;				/* hash key */
 	uint32		number;			/* set by the caller that inserts an id */
-	uint32		status;			/* the hash table's own */
+	uint32		status;			/* used by the hash table */
 } IdEntry;
 
 #define SH_PREFIX ids

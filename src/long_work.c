@@ -2,7 +2,7 @@
  * long_work.c
  *		Progress reports of long work.
  *
- * The time left is what the rest takes at the mean speed so far.
+ * The time left is estimated from the mean speed so far.
  */
 #include "postgres.h"
 
@@ -67,7 +67,7 @@ report_progress(const LongWork *work, TimestampTz now)
 
 	initStringInfo(&report);
 	appendStringInfo(&report, "%s %.0f ", work->done_verb, floor(work->done));
-	/* An estimate that was too low is left out. */
+	/* Omit the total if it was underestimated. */
 	if (work->total >= work->done)
 		appendStringInfo(&report, "of %s%.0f ", work->total_is, work->total);
 	appendStringInfoString(&report, work->units);
@@ -85,7 +85,7 @@ advance_long_work(LongWork *work, double n, double look_every)
 {
 	TimestampTz now;
 
-	/* Rows come when what is below them has been prepared. */
+	/* The first rows may arrive only after other nodes have prepared them: start the clock then. */
 	if (work->done == 0 && look_every > 1)
 		work->start = GetCurrentTimestamp();
 	work->done += n;

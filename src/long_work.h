@@ -1,7 +1,6 @@
 /*
  * long_work.h
- *		Progress reports of long work: a NOTICE every few seconds, unless
- *		stepadv.progress is off.
+ *		Progress reports of long work: a NOTICE every few seconds, unless stepadv.progress is off.
  */
 #ifndef STEPADV_LONG_WORK_H
 #define STEPADV_LONG_WORK_H
@@ -12,32 +11,29 @@ typedef struct LongWork
 {
 	char		done_verb[16];	/* "folded" */
 	char		units[32];		/* "groups" */
-	char		of[2 * NAMEDATALEN + 8];	/* what of, in words; "" if there is nothing to name */
+	char		of[2 * NAMEDATALEN + 8];	/* the object worked on, or "" */
 	double		done;
-	double		total;			/* 0: not known */
+	double		total;			/* 0: unknown */
 	const char *total_is;		/* "", "about " or "at most " */
-	double		unlooked;		/* done since the clock was last looked at */
+	double		unlooked;		/* done since the clock was last read */
 	TimestampTz start;
-	TimestampTz reported;		/* at first when it began */
+	TimestampTz reported;		/* time of the last report; initially the start */
 } LongWork;
 
 extern void define_long_work_settings(void);
 
-/* A total that is 0 is not known (yet); total_is stays where it is. */
+/* total 0: not known (yet). total_is is not copied. */
 extern void begin_long_work(LongWork *work, const char *done_verb, const char *units, const char *of, const char *total_is, double total);
 
-/* So much more is done.  The clock is looked at once in so many units. */
+/* Add n units of work.  The clock is read once per look_every units. */
 extern void advance_long_work(LongWork *work, double n, double look_every);
 
-/*
- * Counts rows that a GroupFold reads; NULL: they are not counted.  Who sets it resets it, errors
- * included.
- */
+/* Counts the rows that GroupFolds read, unless NULL.  Whoever sets it must reset it, also after an error. */
 extern PGDLLIMPORT LongWork *rows_read_for;
 
 #define ROWS_PER_LOOK 1024
 
-/* A fold begins that expects so many. */
+/* Called when a fold starts, with the expected number of rows. */
 static inline void
 expect_rows(double n)
 {

@@ -1,7 +1,6 @@
 /*
  * parameters.h
- *		Named parameters of functions: their domains, declared once, read and
- *		checked with the same words everywhere.
+ *		Named parameters of functions: declared once with their domains, and checked with the same messages.
  */
 #ifndef STEPADV_PARAMETERS_H
 #define STEPADV_PARAMETERS_H
@@ -18,7 +17,7 @@ typedef enum ParameterType
 	PARAMETER_INTEGER,			/* integer between least and most */
 	PARAMETER_FLAG,				/* boolean */
 	PARAMETER_CHOICE,			/* text, one of choices */
-	PARAMETER_GROUP				/* of the first argument's type, a rollout_group */
+	PARAMETER_GROUP				/* a rollout_group, the type of the first argument */
 } ParameterType;
 
 typedef struct Parameter
@@ -27,7 +26,7 @@ typedef struct Parameter
 	ParameterType type;
 	double		least;
 	double		most;
-	const char *const *choices; /* ended by NULL */
+	const char *const *choices; /* terminated by NULL */
 	bool		nullable;
 } Parameter;
 
@@ -40,14 +39,14 @@ typedef struct ParameterValue
 	const struct RolloutGroup *group;	/* detoasted */
 } ParameterValue;
 
-/* No further from 0 than the bound, if there is one. */
+/* Clamp x to [-bound, bound], unless the bound is NULL. */
 static inline double
 clamp_to(double x, const ParameterValue *bound)
 {
 	return bound->isnull ? x : Min(Max(x, -bound->number), bound->number);
 }
 
-/* For tables outside functions: a list of choices there lives for ever. */
+/* For tables at file scope, where a list of choices is static. */
 #define NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, false}
 #define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, true}
 #define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, NULL, false}
@@ -56,7 +55,7 @@ clamp_to(double x, const ParameterValue *bound)
 #define CHOICE_LIST(...) ((const char *const []) {__VA_ARGS__, NULL})
 #define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false}
 
-/* Parameters that several estimators have. */
+/* Parameters of several estimators. */
 #define GAMMA_PARAMETER NUMBER_PARAMETER("gamma", 0, 1)
 #define EPSILON_PARAMETER NUMBER_PARAMETER("epsilon", 0, INFINITY)
 #define SUCCESS_ABOVE_PARAMETER NUMBER_PARAMETER("success_above", -INFINITY, INFINITY)
@@ -66,17 +65,17 @@ clamp_to(double x, const ParameterValue *bound)
 #define VISIT_PARAMETER CHOICE_PARAMETER("visit", "every", "first")
 
 /*
- * The arguments from `first` on, checked.  They are the parameters, each found by
- * its name and type in any order in which SQL declares them; see declaration.h.
+ * Read and check the arguments from number first on.  Each parameter is found by name and type, in any
+ * declared order; see declaration.h.
  */
 extern void read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 							int n_parameters, ParameterValue *values);
 
-/* Of a transition function, whose arguments have no names. */
+/* The same for transition functions, whose arguments have no names. */
 extern void read_parameters_in_order(const NullableDatum *args, const Parameter *parameters,
 									 int n_parameters, ParameterValue *values);
 
-/* The number of a word among choices ended by NULL; an error if it is none of them. */
+/* The index of a word among choices, a list terminated by NULL; an error if it is not there. */
 extern int	choice_of_text(const char *name, const char *const *choices, Datum word);
 
 #endif							/* STEPADV_PARAMETERS_H */

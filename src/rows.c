@@ -13,9 +13,8 @@
 const char	column_sink_name[] = "StepAdvColumnSink";
 
 /*
- * The result goes into a tuplestore described by the descriptor that the
- * executor already holds: a look-up of the function's result type, which
- * InitMaterializedSRF would do, costs more than a small group's estimates.
+ * Create the result as a tuplestore, using the descriptor that the executor already has: looking up the
+ * function's result type, as InitMaterializedSRF does, takes longer than the estimates of a small group.
  */
 Tuplestorestate *
 begin_rows(FunctionCallInfo fcinfo, int n_columns)
@@ -88,7 +87,7 @@ match_row_columns(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *co
 	match_columns(fcinfo->flinfo, expected, n_columns);
 }
 
-/* The columns in the order in which SQL declares them. */
+/* Put the columns in the order in which SQL declares them. */
 static void
 order_columns(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, ResultColumn *ordered)
 {
@@ -116,7 +115,7 @@ gather_fields(const void *field, Size row_width, Size width, uint64 n_rows)
 	return gathered;
 }
 
-/* A column of fields of structs becomes one of arrays. */
+/* Copy a column of struct fields to arrays. */
 static void
 gather_column(ResultColumn *column, uint64 n_rows)
 {

@@ -1,6 +1,6 @@
 /*
  * rows.h
- *		Handing columns to the executor as rows of a set-returning function.
+ *		Returns columns to the executor as the rows of a set-returning function.
  */
 #ifndef STEPADV_ROWS_H
 #define STEPADV_ROWS_H
@@ -13,20 +13,20 @@ typedef enum ColumnType
 {
 	COLUMN_INT8,				/* int64 */
 	COLUMN_INT4,				/* int32 */
-	COLUMN_FLOAT8,				/* double; NaN is NULL */
+	COLUMN_FLOAT8,				/* double; NaN means NULL */
 	COLUMN_BOOL					/* bool */
 } ColumnType;
 
 typedef struct ResultColumn
 {
-	const char *name;			/* as SQL declares it, in any order */
+	const char *name;			/* as declared in SQL, in any order */
 	ColumnType	type;
 	const void *values;
 	const bool *nulls;			/* by row; NULL: none */
-	Size		row_width;		/* values and nulls are fields of structs of so many bytes, one per row; 0: they are arrays */
+	Size		row_width;		/* size of the struct with values and nulls as fields, one per row; 0: arrays */
 } ResultColumn;
 
-/* A field of a result row that can be NULL. */
+/* A nullable field of a result row. */
 typedef struct NullableInt8
 {
 	int64		value;
@@ -39,7 +39,7 @@ typedef struct NullableInt4
 	bool		isnull;
 } NullableInt4;
 
-/* Columns that are fields of an array of structs, and are called as these are. */
+/* Columns that are fields of an array of structs, with the fields' names. */
 #define COLUMN_TYPE_OF(field) \
 	_Generic((field), int64: COLUMN_INT8, int32: COLUMN_INT4, uint32: COLUMN_INT4, double: COLUMN_FLOAT8, bool: COLUMN_BOOL)
 #define FIELD_COLUMN(rows, field) \
@@ -50,48 +50,44 @@ typedef struct NullableInt4
 #define MAX_ROW_COLUMNS 16
 
 /*
- * Give the rows (row i takes entry i of every column) to the caller of a
- * RETURNS TABLE function with these columns, and return from it.  The columns
- * must be in the current memory context, or live longer: a step_scan reads them
- * where they are after the function has returned.
+ * Return rows from a RETURNS TABLE function with these columns; row i has entry i of every column.  The
+ * columns must be in the current memory context or a longer-lived one: a step scan reads them in place after
+ * the function returned.
  */
 extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 						 const ResultColumn *columns, uint64 n_rows);
 
-/* Of a function that is going to return these, of which names and types are known: where SQL declares them. */
+/* Match the columns, of which names and types are set, with the SQL declaration, before they are computed. */
 extern void match_row_columns(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns);
 
-/*
- * Is the column with this number read, of those that return_rows gets?
- * As long as they are not matched, and it has given no rows, yes.
- */
+/* Is the column with this index, in the order of return_rows, read?  True until the columns have been matched. */
 extern bool column_is_asked(FunctionCallInfo fcinfo, int column);
 
 /*
- * Is no column read?  Then the number of rows is all that is needed: for one
- * function among several in a view, say, of which a query names others.
+ * Is no column read?  Then only the number of rows is needed, as for one of several functions in a view if a
+ * query reads only columns of others.
  */
 extern bool only_counts_rows(FunctionCallInfo fcinfo);
 extern Datum return_row_count(FunctionCallInfo fcinfo, uint64 n_rows);
 
 /*
- * For rows that are not columns of numbers: where a function with so many result
- * columns puts them, described by its ReturnSetInfo's expectedDesc.
+ * For rows that are not columns of numbers: the tuplestore for a function with n_columns result columns,
+ * described by expectedDesc of its ReturnSetInfo.
  */
 #define ANY_COLUMNS (-1)
 extern struct Tuplestorestate *begin_rows(FunctionCallInfo fcinfo, int n_columns);
 
-/* Likewise of no group: there are no columns either. */
+/* Return no rows, if there is no group. */
 extern Datum return_no_rows(FunctionCallInfo fcinfo);
 
-/* Return from the function with an array of columns. */
+/* Return an array of columns from the function. */
 #define RETURN_COLUMNS(columns, n_rows) \
 	do { \
 		_Static_assert(lengthof(columns) <= MAX_ROW_COLUMNS, "too many result columns"); \
 		return return_rows(fcinfo, lengthof(columns), columns, n_rows); \
 	} while (0)
 
-/* Entry `row` of a column as a Datum; `isnull` if it has none. */
+/* An entry of a column as a Datum; sets *isnull. */
 static inline Datum
 column_datum(const ResultColumn *column, uint64 row, bool *isnull)
 {

@@ -1,19 +1,19 @@
 /*
  * span.h
- *		A piece of text that is owned elsewhere: pointer and length.
+ *		A piece of text that is stored elsewhere: pointer and length.
  *
- * What is read of agents' texts is never NUL-terminated for certain and may be
- * a megabyte long, so pieces of it are passed around instead of copies.
+ * Agents' texts are not always NUL-terminated and may have a megabyte, so pieces of them are passed without
+ * copying.
  */
 #ifndef STEPADV_SPAN_H
 #define STEPADV_SPAN_H
 
-/* Number of bytes of a text between checks for interrupts. */
+/* Number of bytes of text between checks for interrupts. */
 #define LOOK_EVERY 65536
 
 typedef struct Span
 {
-	const char *data;			/* NULL = absent, which is not the same as empty */
+	const char *data;			/* NULL: absent, which differs from empty */
 	int			length;
 } Span;
 
@@ -70,7 +70,7 @@ ascii_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
 }
 
-/* Without regard to the case of ASCII letters. */
+/* Ignores the case of ASCII letters. */
 static inline bool
 span_is_caseless(Span span, const char *lower)
 {
@@ -110,7 +110,7 @@ span_trim(Span span)
 	return span;
 }
 
-/* Where a literal begins in the span, or -1. */
+/* The offset of the first occurrence of a literal, or -1. */
 static inline int
 span_find(Span span, const char *literal)
 {
@@ -130,14 +130,14 @@ span_find(Span span, const char *literal)
 	return -1;
 }
 
-/* The rest of the span from an offset on. */
+/* The rest of a span from an offset on. */
 static inline Span
 span_from(Span span, int offset)
 {
 	return span_make(span.data + offset, span.length - offset);
 }
 
-/* A copy that outlives the buffer the span points into. */
+/* A copy, independent of the buffer that the span points into. */
 static inline Span
 span_keep(Span span)
 {
@@ -151,7 +151,7 @@ span_keep(Span span)
 	return span_make(copy, span.length);
 }
 
-/* An unsigned number at the start of the span; -1 if there is none. */
+/* The unsigned number at the start of a span, or -1. */
 static inline int64
 span_number(Span span)
 {

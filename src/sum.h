@@ -1,25 +1,24 @@
 /*
  * sum.h
- *		Compensated summation (Neumaier's variant of Kahan's, by Knuth's two-sum).
+ *		Compensated summation (Neumaier's variant of Kahan's, with Knuth's two-sum).
  *
- * The error of the sum is that of one rounding, however many terms there are
- * and however they cancel.
+ * The error of a sum is about one rounding, regardless of the number of terms and of cancellation.
  */
 #ifndef STEPADV_SUM_H
 #define STEPADV_SUM_H
 
 #include <math.h>
 
-/* The square of what is less than this is less than a number can be. */
+/* Squares of smaller numbers are left out: they are negligible, and float8_mul fails on an underflow. */
 #define LEAST_SQUARED 1e-150
 
 typedef struct Sum
 {
 	double		high;
-	double		low;			/* what rounding took from high */
+	double		low;			/* accumulated rounding errors of high */
 } Sum;
 
-/* What rounding takes is exactly that (Knuth, volume 2, theorem 4.2.2 B), whichever of the two is larger: no branch to guess. */
+/* The rounding error is computed exactly (Knuth, volume 2, theorem 4.2.2 B), whichever operand is larger: no branch. */
 static inline void
 sum_add(Sum *sum, double x)
 {
@@ -30,14 +29,14 @@ sum_add(Sum *sum, double x)
 	sum->high = high;
 }
 
-/* After an overflow the compensation is NaN, the infinity shows what happened. */
+/* After an overflow, high is infinite and low is NaN.  Return the infinity. */
 static inline double
 sum_value(const Sum *sum)
 {
 	return isfinite(sum->high) ? sum->high + sum->low : sum->high;
 }
 
-/* Add a sum to a sum. */
+/* Add a sum to another sum. */
 static inline void
 sum_add_sum(Sum *sum, const Sum *other)
 {
@@ -46,7 +45,7 @@ sum_add_sum(Sum *sum, const Sum *other)
 		sum_add(sum, other->low);
 }
 
-/* A sum by a factor: the product of the high part is exact in two. */
+/* Multiply a sum by a factor.  The product of high is computed exactly, as two numbers. */
 static inline void
 sum_scale(Sum *sum, double factor)
 {
