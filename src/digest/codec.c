@@ -1,6 +1,6 @@
 /*
  * codec.c
- *		A digest to bytes, and bytes added to a digest: see digest.h.
+ *		Writes a digest as bytes, and adds the bytes of one to a digest: see digest.h.
  */
 #include "postgres.h"
 
@@ -10,19 +10,19 @@
 #include "digest/codec.h"
 
 /* ----------
- * What goes one way or the other
+ * Encoding and decoding
  * ----------
  */
 
-/* Something of a digest on its way into bytes, or out of them, where it is added to what is there. */
+/* Writes values as bytes, or reads them and adds them to the present values. */
 typedef struct Coder
 {
-	StringInfo	bytes;			/* to be written; NULL: */
-	DigestReader *reader;		/* to be read */
+	StringInfo	bytes;			/* to write to, or NULL */
+	DigestReader *reader;		/* to read from otherwise */
 	MemoryContext context;		/* of what is added */
 } Coder;
 
-/* Counts of all digests together are far from what an integer can be. */
+/* Valid counts do not overflow, even those of all digests together. */
 static void
 code_count(Coder *coder, int64 *count)
 {
@@ -43,7 +43,7 @@ code_sum(Coder *coder, Sum *sum)
 		return;
 	}
 	added = read_sum(coder->reader);
-	/* As it is, where it is the first. */
+	/* Take the first one unchanged. */
 	if (sum->high == 0 && sum->low == 0)
 		*sum = added;
 	else
@@ -69,7 +69,7 @@ code_range(Coder *coder, double *least, double *greatest)
 	*greatest = Max(*greatest, high);
 }
 
-/* A key as its distance from the one before, between these two, and above the one before. */
+/* Read a key, stored as its distance from the previous one; it must be above that and within the bounds. */
 static inline int64
 read_key(DigestReader *reader, int64 before, bool is_first, int64 least, int64 most)
 {
@@ -86,7 +86,7 @@ write_key(StringInfo bytes, int64 before, int64 key)
 	write_signed(bytes, (int64) ((uint64) key - (uint64) before));
 }
 
-/* How many of something follow. */
+/* The number of entries that follow. */
 static int64
 code_n(Coder *coder, int64 n)
 {
@@ -169,7 +169,7 @@ code_group_counts(Coder *coder, Digest *digest)
 	}
 }
 
-/* False: these are empty, and there is no more to write. */
+/* False if the sums are empty, and nothing follows. */
 static bool
 code_advantage_sums(Coder *coder, AdvantageTotals *totals)
 {
@@ -203,7 +203,7 @@ code_histogram(Coder *coder, Digest *digest)
 		code_counts(coder, &digest->advantages[i].bins, -(int64) FURTHEST_BIN, (int64) FURTHEST_BIN);
 }
 
-/* The pairs that disagree somewhere, each as its distance from the one before. */
+/* The pairs that disagree on some step, each as its distance from the previous one. */
 static void
 write_apart(StringInfo bytes, const Digest *digest)
 {
@@ -249,7 +249,7 @@ code_signs(Coder *coder, Digest *digest)
 		add_apart(coder->reader, digest);
 }
 
-/* Those without a category first, then by their bytes. */
+/* Calls without a category come first, the others by its bytes. */
 static int
 compare_calls(const void *a, const void *b)
 {
@@ -425,7 +425,7 @@ digest_write(Digest *digest)
 	return (GroupDigest *) bytes.data;
 }
 
-/* datum: detoasted.  Of the digest's parts those stay that both have. */
+/* Add a detoasted digest.  Only parts that both have are kept. */
 void
 digest_add(Digest *digest, const GroupDigest *datum, int sqlerrcode)
 {

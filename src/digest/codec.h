@@ -1,7 +1,6 @@
 /*
  * codec.h
- *		The bytes of a digest: written to the end of a buffer, and read by a reader that
- *		believes none of them.
+ *		The bytes of a digest: appended to a buffer, and read by a reader that validates every byte.
  */
 #ifndef STEPADV_DIGEST_CODEC_H
 #define STEPADV_DIGEST_CODEC_H
@@ -14,7 +13,7 @@ typedef struct DigestReader
 {
 	const char *at;
 	const char *end;
-	int			sqlerrcode;		/* of the error that these bytes are no digest */
+	int			sqlerrcode;		/* of the error for invalid bytes */
 } DigestReader;
 
 extern _Noreturn void refuse_digest(const DigestReader *reader);
@@ -70,7 +69,7 @@ write_sum(StringInfo bytes, const Sum *sum)
 
 		rest = (sum->high - (value - added)) + (sum->low - added);
 	}
-	/* No 0 has a sign. */
+	/* Write negative zero as zero, so that equal digests have equal bytes. */
 	write_number(bytes, value + 0.0);
 	write_number(bytes, rest + 0.0);
 }
@@ -85,7 +84,7 @@ read_bits(DigestReader *reader)
 {
 	uint64		number = 0;
 
-	/* Most numbers are one byte. */
+	/* Most numbers have one byte. */
 	if (likely(reader->at < reader->end && (uint8) *reader->at < 0x80))
 		return (uint8) *reader->at++;
 	for (int shift = 0; shift < 64; shift += 7)
@@ -112,7 +111,7 @@ read_count(DigestReader *reader)
 	return (int64) number;
 }
 
-/* A number of things each of which takes a byte at least, of which there may be so many. */
+/* Read a number of at most `most`; read_n: of items that have at least one byte each. */
 static inline int64
 read_limited(DigestReader *reader, int64 most)
 {

@@ -1,6 +1,6 @@
 /*
  * counts.h
- *		How often each of some numbers is there.
+ *		A hash table that counts numbers.
  */
 #ifndef STEPADV_COUNTS_H
 #define STEPADV_COUNTS_H
@@ -15,8 +15,8 @@ typedef struct Counted
 } Counted;
 
 /*
- * Numbers near each other, as bins of advantages are, get slots of their own; what
- * lies above their last eight bits is spread.
+ * Numbers near each other, like bins of advantages, get different slots; the bits above the lowest eight are
+ * scattered.
  */
 static inline uint32
 hash_number(int64 number)
@@ -53,7 +53,7 @@ count_number(counts_hash *counts, int64 number, int64 n)
 	return counted;
 }
 
-/* All of them, in their order. */
+/* All counts, in the order of the numbers. */
 static inline Counted *
 sorted_counts(counts_hash *counts, int64 *n)
 {

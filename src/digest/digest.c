@@ -1,6 +1,6 @@
 /*
  * digest.c
- *		A digest while it grows.
+ *		A digest in memory, to which others can be added.
  */
 #include "postgres.h"
 
@@ -9,7 +9,7 @@
 #include "digest/digest.h"
 #include "hash.h"
 
-/* digest: zeros. */
+/* An empty digest. */
 void
 digest_init(Digest *digest, MemoryContext context, int parts)
 {
@@ -18,7 +18,7 @@ digest_init(Digest *digest, MemoryContext context, int parts)
 	digest->parts = parts;
 }
 
-/* What has fewer reward components than others has nothing of those. */
+/* Digests with fewer reward components add nothing to the others. */
 void
 digest_make_room_for_rewards(Digest *digest, int n)
 {
@@ -53,7 +53,7 @@ new_calls(Digest *digest, const Category *category)
 	return calls;
 }
 
-/* The calls of a category, none yet where it is new: up to the next one that is. */
+/* The totals of a category, empty if it is new.  The pointer is valid until another category is added. */
 CallTotals *
 digest_calls(Digest *digest, const Category *category)
 {
@@ -71,7 +71,7 @@ digest_calls(Digest *digest, const Category *category)
 	return &digest->calls[place->number];
 }
 
-/* Rollouts at a distance, which are none yet where it is new. */
+/* The totals of rollouts at a distance, empty if it is new. */
 Horizon *
 digest_horizon(Digest *digest, int64 key)
 {

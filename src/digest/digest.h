@@ -1,18 +1,15 @@
 /*
  * digest.h
- *		group_digest: what views of many groups need of one, in little room, and of
- *		many groups together.
+ *		group_digest: a compact summary of one group, or of many, for the views over many groups.
  *
- * A digest is computed from a group (make.c) and added to others (rollup.c); what is in it
- * the functions of readers.c return.  Sums are compensated, so that the order in which
- * digests are added makes no difference that a number shows.
+ * A digest is computed from a group (make.c), added to others (rollup.c), and read by the functions of
+ * readers.c.  Sums are compensated, so that results do not show in which order digests were added.
  *
- * The value is its version, which parts it has, the length of each, and the parts.  Integers are
- * written seven bits a byte, the lowest first, with the eighth in all bytes but the last;
- * those that may be below 0 as zigzag; numbers as eight bytes, the lowest first.  What
- * has a key comes in the order of the keys, each as its distance from the one before.
- * So equal digests have equal bytes, on every machine, and each byte is read once,
- * by functions that know where the value ends (codec.c).
+ * The value consists of its version, the set of its parts, the length of each part, and the parts.  Integers
+ * have seven bits per byte, the lowest first, with the eighth bit set in all bytes but the last; those that
+ * may be negative are zigzag-encoded.  Floating-point numbers are eight bytes, the lowest first.  Entries
+ * with keys are in key order, each key as its distance from the previous one.  So equal digests have equal
+ * bytes, on every machine.  Each byte is read once, by functions that know where the value ends (codec.c).
  */
 #ifndef STEPADV_DIGEST_H
 #define STEPADV_DIGEST_H
@@ -38,7 +35,7 @@ typedef struct GroupDigest
 
 #define DIGEST_OVERHEAD offsetof(GroupDigest, bytes)
 
-/* Its parts, in their order. */
+/* The parts, in their order. */
 typedef enum DigestPart
 {
 	PART_NAMES,					/* of methods and measures */
@@ -66,12 +63,12 @@ typedef enum DigestCount
 	COUNT_SUCCESSES,
 	COUNT_TRUNCATED,
 	COUNT_STEPS,
-	COUNT_JUDGED_STEPS,			/* of judged rollouts, */
-	COUNT_SHARED_STEPS,			/* and of these in states where two of them were */
+	COUNT_JUDGED_STEPS,			/* of judged rollouts */
+	COUNT_SHARED_STEPS,			/* of these, in states that two judged rollouts visited */
 	N_DIGEST_COUNTS
 } DigestCount;
 
-/* Of the advantages of a method. */
+/* About the advantages of a method. */
 typedef struct AdvantageTotals
 {
 	int64		n;
@@ -79,23 +76,23 @@ typedef struct AdvantageTotals
 	int64		n_negative;
 	Sum			sum;
 	Sum			abs_sum;
-	Sum			square_sum;		/* squares of up to 1e-300 are 0 */
-	double		least;			/* of none: infinite, */
-	double		greatest;		/* of none: minus infinite */
+	Sum			square_sum;		/* squares of up to 1e-300 count as 0 */
+	double		least;			/* infinity if there are none */
+	double		greatest;		/* minus infinity if there are none */
 	counts_hash *bins;			/* see bin_of_advantage; NULL: none */
 } AdvantageTotals;
 
-/* Of a measure of rollouts. */
+/* About a measure of rollouts. */
 typedef struct MeasureTotals
 {
-	int64		n;				/* of which it is known, */
-	int64		n_successes;	/* and that succeeded */
+	int64		n;				/* rollouts for which it is known */
+	int64		n_successes;	/* of these, the successes */
 	Sum			sum;
-	Sum			judged_sum;		/* of those that are judged */
+	Sum			judged_sum;		/* of judged rollouts */
 	counts_hash *numbers;		/* see number_key; NULL: none */
 } MeasureTotals;
 
-/* Rollouts that began so far from the goal. */
+/* Rollouts that started at the same distance from the goal. */
 typedef struct Horizon
 {
 	int64		key;			/* hash key: the distance, see exact_key */
@@ -118,7 +115,7 @@ typedef struct Horizon
 #define SH_DEFINE
 #include "hash_table.h"
 
-/* Of the calls of a category. */
+/* About the calls of a category. */
 typedef enum CallCount
 {
 	CALLS,
@@ -132,7 +129,7 @@ typedef enum CallCount
 
 typedef struct CallTotals
 {
-	Category	category;		/* bytes NULL: of calls without one */
+	Category	category;		/* bytes NULL: calls without a category */
 	int64		counts[N_CALL_COUNTS];
 	AdvantageTotals *methods;	/* without extremes, squares and bins */
 } CallTotals;
@@ -145,18 +142,18 @@ typedef struct CallTotals
 #define OUTCOME_UNKNOWN 2
 #define N_OUTCOMES 3
 
-/* What judged rollouts received of one component of the reward. */
+/* What judged rollouts received of a reward component. */
 typedef struct RewardTotals
 {
-	int64		n;				/* how many times something */
+	int64		n;				/* number of rewards received */
 	Sum			sum;
 } RewardTotals;
 
 typedef struct Digest
 {
 	MemoryContext context;
-	int			parts;			/* bits: which are there */
-	char	   *names;			/* PART_NAMES of what was added last; NULL: nothing was added yet */
+	int			parts;			/* bits: which are present */
+	char	   *names;			/* PART_NAMES of the digest added last; NULL: none yet */
 	uint64		names_length;
 	int			n_methods;
 	int			n_measures;
@@ -165,16 +162,16 @@ typedef struct Digest
 	Category   *measures;
 	int64		counts[N_DIGEST_COUNTS];
 	Sum			returns;		/* of judged rollouts, undiscounted */
-	RewardTotals *rewards;		/* by component, with room for all that there can be; NULL: none */
+	RewardTotals *rewards;		/* by component, with room for the greatest number; NULL: none */
 	AdvantageTotals *advantages;	/* by method */
 	counts_hash *signs;			/* patterns, see make.c; NULL: none */
-	double	   *apart;			/* by pair of methods, how far they are apart where they disagree; 0: nowhere */
+	double	   *apart;			/* by pair of methods: greatest distance where they disagree; 0: they never do */
 	MeasureTotals *measured;	/* by measure */
 	horizon_hash *horizons;		/* NULL: none */
 	CallTotals *calls;			/* in no order */
 	int			n_calls;
 	int			room_for_calls;
-	ids_hash   *call_places;	/* where each category is in them, by the hash of its bytes; NULL: nowhere */
+	ids_hash   *call_places;	/* index of each category, by the hash of its bytes; NULL: no category */
 } Digest;
 
 static inline int
@@ -183,7 +180,7 @@ digest_n_pairs(const Digest *digest)
 	return digest->n_methods > MOST_SIGNED_METHODS ? 0 : digest->n_methods * (digest->n_methods - 1) / 2;
 }
 
-/* Which pair two methods are, the first before the second: pairs are in order of the first, then of the second. */
+/* The index of a pair of methods, first < second: pairs are ordered by the first, then by the second. */
 static inline int
 pair_of_methods(const Digest *digest, int first, int second)
 {
@@ -207,10 +204,10 @@ extern void digest_add(Digest *digest, const GroupDigest *datum, int sqlerrcode)
 extern const Digest *digest_argument(FunctionCallInfo fcinfo, int parts);
 
 /* ----------
- * Numbers of which a distribution is kept
+ * Numbers with distributions
  *
- * Rounded to twelve binary digits: integers up to 4096 are themselves, others are
- * 1 in 8192 away at most.  Keys have the order of the numbers.
+ * They are rounded to twelve binary digits: integers up to 4096 are exact, others have a relative error of at most
+ * 1 in 8192.  Keys have the order of the numbers.
  * ----------
  */
 
@@ -224,7 +221,7 @@ number_key(double number)
 
 	memcpy(&bits, &number, sizeof(bits));
 	key = ((bits & PG_INT64_MAX) + (INT64CONST(1) << (DIGITS_DROPPED - 1))) >> DIGITS_DROPPED;
-	/* What would round to infinity. */
+	/* Do not round to infinity. */
 	key = Min(key, (INT64CONST(0x7FF) << (52 - DIGITS_DROPPED)) - 1);
 	return number < 0 ? -key : key;
 }
@@ -239,10 +236,10 @@ number_of_key(int64 key)
 	return key < 0 ? -number : number;
 }
 
-/* No number has a key further from 0. */
+/* The largest key; its negative is the smallest. */
 #define GREATEST_NUMBER_KEY ((INT64CONST(0x7FF) << (52 - DIGITS_DROPPED)) - 1)
 
-/* A number itself, by which it has the same order. */
+/* A key without rounding, in the order of the numbers. */
 static inline int64
 exact_key(double number)
 {
@@ -264,10 +261,10 @@ number_of_exact_key(int64 key)
 
 #define GREATEST_EXACT_KEY ((INT64CONST(0x7FF) << 52) - 1)
 
-/* The key of a horizon that is not known; the last of all. */
+/* The key of an unknown horizon, after all others. */
 #define NO_HORIZON (GREATEST_EXACT_KEY + 1)
 
-/* Bins of advantages: how many make up 1, and the furthest. */
+/* Bins of advantages: bins per unit, and the largest absolute value. */
 #define BINS_OF_ONE 20
 #define FURTHEST_BIN 4611686018427387904.0	/* 2^62 */
 
@@ -277,7 +274,7 @@ bin_of_advantage(double advantage)
 	double		place = Min(Max(advantage * BINS_OF_ONE, -FURTHEST_BIN), FURTHEST_BIN);
 	int64		bin = (int64) place;
 
-	/* The floor, without a call of a function. */
+	/* The floor, without a function call. */
 	return bin - (bin > place);
 }
 

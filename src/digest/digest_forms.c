@@ -1,9 +1,9 @@
 /*
  * digest_forms.c
- *		The forms of group_digest that go out and come in: its bytes, as hexadecimal digits
- *		or as they are.  And labelled_calls, which does neither.
+ *		Input and output of group_digest: its bytes, in hexadecimal or binary form; and of labelled_calls,
+ *		which has neither.
  *
- * Input is accepted if writing its contents would give the same bytes.
+ * Input is accepted if writing its contents gives the same bytes.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@ PG_FUNCTION_INFO_V1(stepadv_group_digest_out);
 PG_FUNCTION_INFO_V1(stepadv_group_digest_recv);
 PG_FUNCTION_INFO_V1(stepadv_refuse_labelled_calls);
 
-/* The same, or an error. */
+/* Returns the value if it is valid, else raises an error. */
 static GroupDigest *
 checked(GroupDigest *datum, int sqlerrcode)
 {
@@ -59,7 +59,7 @@ stepadv_group_digest_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(checked((GroupDigest *) value, ERRCODE_INVALID_BINARY_REPRESENTATION));
 }
 
-/* All forms of a value that lives within a query. */
+/* Input and output of a type whose values exist only within a query. */
 Datum
 stepadv_refuse_labelled_calls(PG_FUNCTION_ARGS)
 {

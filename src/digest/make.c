@@ -1,18 +1,17 @@
 /*
  * make.c
- *		group_digest: the digest of one group.
+ *		Computes group_digest, the digest of one group.
  *
- * Advantages of its steps come as an array with a row per step, in the order of
- * the value (by rollout_id and step_no, as all functions of a group give their rows), and
- * an entry per method.  What is measured of its rollouts elsewhere comes as an array with a
- * row per rollout, whose ids are a list of their own, in any order; those of a rollout that
- * it names twice complete each other.  What is not known is NULL.
+ * Advantages are an array with a row per step, in the order of the value (by rollout_id and step_no, like the
+ * rows of all functions of a group), and an entry per method.  Measures of rollouts that come from elsewhere
+ * are an array with a row per rollout, whose ids are a separate list in any order; two rows for one rollout
+ * complete each other.  NULL means unknown.
  *
- * The signs of a step by all methods are a pattern, a number in base 4: first the outcome
- * of its rollout (OUTCOME_…), then a digit per method: 0 a negative advantage, 1 none to
- * speak of, 2 a positive one, 3 no advantage.  Two methods that disagree on a step are so
- * far apart as the difference of their advantages, each in units of its root mean square
- * in the group; values not above a threshold there do not count.
+ * The signs of all methods on a step are a pattern, a number in base 4.  Its lowest digit is the outcome of
+ * the rollout (OUTCOME_…); a digit per method follows: 0 for a negative advantage, 1 for one near zero, 2 for
+ * a positive one, 3 for none.  Where two methods disagree on a step, their distance is the difference of
+ * their advantages, each divided by its root mean square in the group.  Methods whose root mean square there
+ * is not above a threshold do not count.
  */
 #include "postgres.h"
 
@@ -51,7 +50,7 @@ enum
 	ARG_HORIZON_WIDTH
 };
 
-/* An array with a row per step or rollout and an entry per name, in that order; NaN: NULL. */
+/* An array with a row per step or rollout and an entry per name, in that order; NaN means NULL. */
 typedef struct Matrix
 {
 	int			width;
@@ -62,10 +61,10 @@ typedef struct Matrix
 typedef struct Making
 {
 	Digest		digest;
-	GroupColumns group;			/* by the value's unit, */
-	GroupColumns calls;			/* and as stored */
+	GroupColumns group;			/* in the value's unit */
+	GroupColumns calls;			/* as stored */
 	RolloutFacts facts;
-	const uint32 *first;		/* by call: see first_times; NULL: not asked for yet */
+	const uint32 *first;		/* by call: see first_times; NULL: not computed yet */
 	int		   *outcome;		/* by rollout: OUTCOME_… */
 	double		success_above;
 } Making;
@@ -121,7 +120,7 @@ names_argument(FunctionCallInfo fcinfo, int arg, const char *what, int *n)
 	return names;
 }
 
-/* Without rows or names there are none, even if there is an array. */
+/* Without rows or names there are no numbers, even if an array is given. */
 static Matrix
 matrix_argument(FunctionCallInfo fcinfo, int arg, const char *what, uint32 n_rows, const char *of_what, int width, const char *names)
 {
@@ -175,7 +174,7 @@ add_reward(RewardTotals *totals, double reward)
 	sum_add(&totals->sum, reward);
 }
 
-/* Of judged rollouts: what their steps and they themselves received of each component. */
+/* Sum each reward component over the steps and outcomes of judged rollouts. */
 static void
 sum_rewards(Making *making)
 {
@@ -214,7 +213,7 @@ add_to_advantages(AdvantageTotals *totals, double advantage)
 	sum_add(&totals->abs_sum, fabs(advantage));
 }
 
-/* Numbers to count, of which equal ones often come one after the other. */
+/* Equal numbers, which often follow each other, to be counted together. */
 typedef struct Run
 {
 	int64		number;
@@ -238,7 +237,10 @@ count_next(counts_hash **counts, MemoryContext context, Run *run, int64 number)
 	run->n++;
 }
 
-/* Sums are kept in registers while they grow, and equal advantages, as of a rollout, have one bin. */
+/*
+ * Sums stay in registers while they grow, and equal advantages, as within a rollout, share the computation of
+ * a bin.
+ */
 static void
 add_method(Making *making, const Matrix *advantages, int method)
 {
@@ -269,7 +271,7 @@ add_method(Making *making, const Matrix *advantages, int method)
 	making->digest.advantages[method] = totals;
 }
 
-/* Without a branch: NaN is neither above nor below. */
+/* Has no branch: NaN is neither above nor below. */
 static inline int
 digit(double advantage, double threshold)
 {
@@ -283,7 +285,7 @@ typedef struct Signs
 	uint32		above;
 } Signs;
 
-/* The lowest bit's number, and take it away. */
+/* Remove the lowest bit and return its number. */
 static inline int
 next_method(uint32 *methods)
 {
@@ -293,7 +295,7 @@ next_method(uint32 *methods)
 	return method;
 }
 
-/* A step of two methods, one of each sign: only these disagree. */
+/* Called for a step on which advantages of both signs occur: only methods of different signs disagree. */
 static void
 add_disagreements(Digest *digest, const double *advantage, const double *scale, Signs signs)
 {
@@ -319,7 +321,10 @@ add_disagreements(Digest *digest, const double *advantage, const double *scale, 
 	}
 }
 
-/* The root mean square of each method's advantages; as bits those whose is above a threshold. */
+/*
+ * Compute the root mean square of each method's advantages; returns the methods for which it is above a
+ * threshold, as bits.
+ */
 static uint32
 find_scales(const Digest *digest, double threshold, double *scale)
 {
@@ -398,14 +403,14 @@ calls_of(Making *making, const Labels *labels, uint32 code)
 	return digest_calls(&making->digest, category == 0 ? &none : &labels->categories[category - 1]);
 }
 
-/* Each call has what its turn was given, where turns are the steps. */
+/* Where turns are the steps, each call has the advantages of its turn. */
 static void
 add_calls(Making *making, Labels *labels, bool by_step, const Matrix *advantages)
 {
 	const GroupColumns *calls = &making->calls;
 	const uint32 *first = first_calls(making);
 	const double *advantage = advantages->numbers;
-	/* Without labels all are of one kind, whose advantages are those of the group. */
+	/* Without labels there is one category, whose advantages are those of the group. */
 	int			n_methods = labels->n > 0 ? making->digest.n_methods : 0;
 
 	for (uint32 r = 0; r < calls->n_rollouts; r++)
@@ -480,7 +485,7 @@ as_numbers(const uint32 *counts, uint32 n)
 	return numbers;
 }
 
-/* By rollout the group's own value of a measure; NULL: none. */
+/* A measure that the group itself gives, by rollout; NULL if it is none. */
 static const double *
 measure_of_group(Making *making, const Category *measure)
 {
@@ -504,7 +509,7 @@ measure_of_group(Making *making, const Category *measure)
 	return NULL;
 }
 
-/* By rollout, in their order, what was measured elsewhere: so many numbers each. */
+/* The measures from elsewhere, by rollout in the group's order, `width` numbers each. */
 static double *
 measured_elsewhere(FunctionCallInfo fcinfo, const GroupColumns *group, int width)
 {
@@ -557,7 +562,7 @@ add_measures(FunctionCallInfo fcinfo, Making *making)
 	}
 }
 
-/* Judged rollouts with steps.  The last of all: rollouts without a way are judged no more. */
+/* Add judged rollouts with steps.  Called last: start_distances marks rollouts with bad costs as not judged. */
 static void
 add_horizons(Making *making, double width)
 {

@@ -1,6 +1,7 @@
 /*
  * names.c
- *		The names of a digest's methods and measures: its bytes, and what they are of one that grows.
+ *		The names of a digest's methods and measures: their bytes, and those of a digest to which others are
+ *		added.
  */
 #include "postgres.h"
 
@@ -8,7 +9,7 @@
 
 #include "digest/codec.h"
 
-/* More than a table has; what is larger is no digest. */
+/* Tables have fewer columns; a digest with more is invalid. */
 #define MOST_NAMES 1000
 
 void
@@ -95,8 +96,8 @@ take_names(Digest *digest, const Category *methods, int n_methods, const Categor
 }
 
 /*
- * What the digest is of, as PART_NAMES has it; of all that are added to each other the
- * same, as far as its parts have something of methods, or of measures.
+ * Set the digest's names from PART_NAMES.  All digests that are added must have the same names, as far as the
+ * parts concern methods, or measures.
  */
 void
 digest_set_names(Digest *digest, const char *names, uint64 length, int sqlerrcode)
@@ -111,10 +112,10 @@ digest_set_names(Digest *digest, const char *names, uint64 length, int sqlerrcod
 		digest->n_methods = 0;
 	if ((digest->parts & 1 << PART_MEASURES) == 0)
 		digest->n_measures = 0;
-	/* Mostly these are the same as the last ones. */
+	/* Mostly they equal the last ones. */
 	if (digest->names != NULL && digest->names_length == length && memcmp(digest->names, names, length) == 0)
 		return;
-	/* Of counts alone nothing has a name. */
+	/* Counts alone have no names. */
 	if ((digest->parts & (PARTS_OF_METHODS | 1 << PART_MEASURES)) == 0)
 		return;
 	methods = read_names(&reader, &n_methods);

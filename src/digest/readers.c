@@ -1,12 +1,11 @@
 /*
  * readers.c
- *		Readers of a digest: digest_counts (a row), and digest_advantages, digest_histogram,
- *		digest_quadrants, digest_differences, digest_calls, digest_call_advantages,
- *		digest_measures and digest_horizons (rows, none where there is nothing).
+ *		Readers of a digest: digest_counts (a row), and digest_advantages, digest_histogram, digest_quadrants,
+ *		digest_differences, digest_calls, digest_call_advantages, digest_measures and digest_horizons (rows,
+ *		or none).
  *
- * Shares and means are NULL where they would be of nothing.  Percentiles are those of
- * percentile_cont, of numbers as number_key rounds them.  A sum that is out of range
- * is an error where it is read.
+ * Shares and means of nothing are NULL.  Percentiles are those of percentile_cont, for numbers rounded by
+ * number_key.  A sum that is out of range causes an error when it is read.
  */
 #include "postgres.h"
 
@@ -99,7 +98,7 @@ in_range(double number)
 	return number;
 }
 
-/* NaN: NULL. */
+/* NaN becomes NULL. */
 static void
 put_number(Row *row, double number)
 {
@@ -117,7 +116,7 @@ share(double part, int64 of)
  * ----------
  */
 
-/* A descriptor found once for all rows of a query. */
+/* The result's descriptor, looked up once per query. */
 static TupleDesc
 row_type(FunctionCallInfo fcinfo)
 {
@@ -136,7 +135,7 @@ row_type(FunctionCallInfo fcinfo)
 	return desc;
 }
 
-/* By component the sum of what was received, NULL of one that nothing was received of; 0: there are none. */
+/* The rewards received, by component; NULL for a component without any; 0 if there are no components. */
 static Datum
 reward_sums(const Digest *digest)
 {
@@ -179,7 +178,7 @@ stepadv_digest_counts(PG_FUNCTION_ARGS)
  * ----------
  */
 
-/* With ddof 1. */
+/* The sample standard deviation (ddof 1). */
 static double
 standard_deviation(const AdvantageTotals *totals)
 {
@@ -257,7 +256,7 @@ digit_of(int64 pattern, int place)
 	return pattern >> 2 * (place + 1) & 3;
 }
 
-/* Steps by outcome and the digits of two methods. */
+/* Count steps by outcome and the digits of two methods. */
 static void
 count_quadrants(const Counted *patterns, int64 n, int a, int b, int64 counts[N_OUTCOMES][N_DIGITS][N_DIGITS])
 {
@@ -409,7 +408,7 @@ stepadv_digest_call_advantages(PG_FUNCTION_ARGS)
  * ----------
  */
 
-/* In their order: the number at a place from 0. */
+/* The number at a place, from 0, of all numbers in order. */
 static double
 number_at(const Counted *sorted, int64 n, int64 place)
 {

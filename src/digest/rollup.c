@@ -1,9 +1,9 @@
 /*
  * rollup.c
- *		rollup(group_digest): digests added up.
+ *		rollup(group_digest): adds digests.
  *
- * The state is a value of the type itself, which while it grows is an expanded object
- * around a Digest: when it is sent between workers or servers, that is the digest so far.
+ * The state is a value of the type itself.  While it grows, it is an expanded object around a Digest; sent
+ * between workers or servers, it is the digest so far.
  */
 #include "postgres.h"
 
@@ -66,7 +66,7 @@ create_state(MemoryContext parent, int parts)
 	return state;
 }
 
-/* One of ours; else NULL. */
+/* The state in a datum that is an expanded object of ours; else NULL. */
 static DigestState *
 state_of(Datum datum)
 {
@@ -78,7 +78,7 @@ state_of(Datum datum)
 	return state->header.eoh_methods == &state_methods ? state : NULL;
 }
 
-/* The same that may be changed, as the state of an aggregate is. */
+/* The same, if it may be modified, as the state of an aggregate may. */
 static DigestState *
 growing_state(Datum datum)
 {
@@ -95,7 +95,7 @@ add_value(Digest *digest, Datum value)
 		pfree(datum);
 }
 
-/* Which part is asked for by name; the names and counts are always there. */
+/* The part with that name, and the names and counts, which are always present. */
 static int
 parts_asked(const text *asked)
 {
@@ -137,7 +137,7 @@ stepadv_group_digest_rollup(PG_FUNCTION_ARGS)
 		if (!PG_ARGISNULL(0))
 			add_value(&state->digest, PG_GETARG_DATUM(0));
 	}
-	/* What was measured before, perhaps without being copied, is out of date. */
+	/* The flat form, which may have been measured but not copied, is out of date. */
 	if (state->flat != NULL)
 	{
 		pfree(state->flat);
@@ -147,7 +147,7 @@ stepadv_group_digest_rollup(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }
 
-/* The first argument opened for reading, unchanged if rollup made it; an error if it lacks these parts. */
+/* Open the first argument for reading, without a copy if rollup made it; an error if it lacks these parts. */
 const Digest *
 digest_argument(FunctionCallInfo fcinfo, int parts)
 {
