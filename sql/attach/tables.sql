@@ -149,21 +149,21 @@ SET search_path = pg_catalog, pg_temp
 AS $ddl$
 	SELECT $$
 		COMMENT ON TABLE %1$I.rollouts IS 'rollouts: one row each; those of a group are compared with each other';
-		COMMENT ON COLUMN %1$I.rollouts.task_id IS 'what was to be done';
+		COMMENT ON COLUMN %1$I.rollouts.task_id IS 'the task';
 		COMMENT ON COLUMN %1$I.rollouts.run_id IS 'the experiment, or its seed';
-		COMMENT ON COLUMN %1$I.rollouts.policy_version IS 'the policy that acted, by name';
-		COMMENT ON COLUMN %1$I.rollouts.policy_step IS 'number of the policy that acted: later ones are larger';
+		COMMENT ON COLUMN %1$I.rollouts.policy_version IS 'name of the policy that acted';
+		COMMENT ON COLUMN %1$I.rollouts.policy_step IS 'policy step of the policy that acted';
 		COMMENT ON COLUMN %1$I.rollouts.tags IS 'further labels of the rollout';
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
-		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether the rollout reached its goal; NULL: not known';
-		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'whether the rollout was cut off before it ended by itself';
+		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether the rollout reached its goal; NULL: unknown';
+		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'whether a limit ended the rollout';
 		COMMENT ON COLUMN %1$I.rollouts.channel IS 'train or validation; give validation rollouts groups of their own';
 		COMMENT ON COLUMN %1$I.rollouts.curation IS 'label for the selection of training rollouts';
-		COMMENT ON COLUMN %1$I.rollouts.rollout_id IS 'name of the rollout, of its own in its group';
+		COMMENT ON COLUMN %1$I.rollouts.rollout_id IS 'name of the rollout, unique in its group';
 		COMMENT ON COLUMN %1$I.rollouts.model IS 'the model that acted';
 		COMMENT ON COLUMN %1$I.rollouts.started_at IS 'when the rollout began';
 		COMMENT ON COLUMN %1$I.rollouts.ended_at IS 'when the rollout ended';
-		COMMENT ON COLUMN %1$I.rollouts.metadata IS 'what else is known of the rollout';
+		COMMENT ON COLUMN %1$I.rollouts.metadata IS 'further data about the rollout';
 		COMMENT ON TABLE %1$I.steps IS 'steps of rollouts: one decision each';
 		COMMENT ON COLUMN %1$I.steps.step_id IS 'number of the step, from a sequence';
 		COMMENT ON COLUMN %1$I.steps.step_no IS 'order of the steps within the rollout';
@@ -174,18 +174,18 @@ AS $ddl$
 		COMMENT ON COLUMN %1$I.steps.action IS 'what the agent did, as text';
 		COMMENT ON COLUMN %1$I.steps.tool IS 'the tool that was called; NULL: none';
 		COMMENT ON COLUMN %1$I.steps.args IS 'arguments of the tool call';
-		COMMENT ON COLUMN %1$I.steps.metadata IS 'what else is known of the step';
-		COMMENT ON COLUMN %1$I.steps.ok IS 'whether the tool call succeeded; NULL: not known';
-		COMMENT ON COLUMN %1$I.steps.next_observation IS 'what the agent saw after the action, where that is not '
+		COMMENT ON COLUMN %1$I.steps.metadata IS 'further data about the step';
+		COMMENT ON COLUMN %1$I.steps.ok IS 'whether the tool call succeeded; NULL: unknown';
+		COMMENT ON COLUMN %1$I.steps.next_observation IS 'what the agent saw after the action, if that is not '
 			'the observation of the next step';
-		COMMENT ON COLUMN %1$I.steps.state IS 'identity of the state before the action; steps with equal state are '
-			'compared; where it is not given, that of the observation; NULL: like no other';
-		COMMENT ON COLUMN %1$I.steps.action_hash IS 'identity of the action; where it is not given, that of the tool '
-			'call, or of the text; NULL: like no other';
+		COMMENT ON COLUMN %1$I.steps.state IS 'identity of the state before the action; steps with equal states are '
+			'compared; by default a hash of the observation; NULL: no other step shares it';
+		COMMENT ON COLUMN %1$I.steps.action_hash IS 'identity of the action; by default a hash of the tool call, or of '
+			'the text; NULL: no other step shares it';
 		COMMENT ON COLUMN %1$I.steps.next_state IS
-			'identity of the state after the action; where it is not given, that of next_observation';
-		COMMENT ON COLUMN %1$I.steps.coarse_state IS 'identity of what the state is part of, for k of rtmc and '
-			'batch_td';
+			'identity of the state after the action; by default a hash of next_observation';
+		COMMENT ON COLUMN %1$I.steps.coarse_state IS 'identity of a coarser state that contains the state, for k of '
+			'rtmc and batch_td';
 		COMMENT ON COLUMN %1$I.steps.reward IS 'reward of the step alone; see the view rollout_rows for whether it '
 			'counts';
 		COMMENT ON COLUMN %1$I.steps.turn_reward IS 'turn-level reward, for mt_grpo and mt_rloo';
