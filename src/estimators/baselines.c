@@ -1,18 +1,16 @@
 /*
  * baselines.c
- *		reinforce, rloo, grpo: trajectory-level advantages, one per rollout,
- *		repeated on its steps; and GRPO over step rewards.
+ *		reinforce, rloo, grpo: trajectory-level advantages, one per rollout, repeated on its steps; and GRPO
+ *		over step rewards.
  *
  * R_i is the undiscounted return of rollout i.
  *
- *	reinforce	R_i; to_go: the discounted return from the step on
- *	rloo		R_i - mean of the other rollouts' R; weighting 'step': of the other
- *				steps of the group, each with its rollout's R, as verl-agent's trainer
- *				calls it
+ *	reinforce	R_i; with to_go: the discounted return from the step on
+ *	rloo		R_i - mean of the other rollouts' R; with weighting 'step': mean over the other steps of the
+ *				group, each with its rollout's R, as in verl-agent's trainer
  *	grpo		(R_i - mean R) / (sd R + epsilon), sd with ddof 1
  *	grpo, rloo (step_rewards => true)
- *				the same normaliser over the discounted returns of steps, pooled
- *				over the group or over the steps of equal rank
+ *				the same over the discounted returns of steps, pooled over the group or over steps of equal rank
  */
 #include "postgres.h"
 
@@ -44,7 +42,7 @@ reinforce_estimate(const GroupColumns *group, const RolloutFacts *facts,
 
 STEPADV_ESTIMATOR(reinforce, reinforce_parameters, reinforce_columns, reinforce_estimate)
 
-/* return, baseline, advantage by rollout, repeated on its steps. */
+/* return, baseline and advantage by rollout, repeated on its steps. */
 static void
 rollout_advantages(const GroupColumns *group, const RolloutFacts *facts, bool by_step,
 				   const NormaliseOptions *options, EstimateColumn *columns)
@@ -60,7 +58,7 @@ static const EstimateColumnType baseline_columns[] = {
 };
 #define POOL_STEP 1
 
-/* Returns of steps against those of the whole group, or of the same rank. */
+/* Normalise the returns of steps over the whole group, or over steps of the same rank. */
 static void
 normalise_steps(const GroupColumns *group, const RolloutFacts *facts, double gamma, bool by_rank,
 				const NormaliseOptions *options, EstimateColumn *columns)

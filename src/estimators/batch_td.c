@@ -1,31 +1,29 @@
 /*
  * batch_td.c
- *		batch_td: the certainty-equivalence estimate of the group's own record.
+ *		batch_td: the certainty-equivalence estimate from the group's own record.
  *
- * Each step of a judged rollout leads from its state to that of the next step, the
- * last one to the end with all that the rollout still gets.  Batch TD(lambda),
- * repeated over these steps until nothing changes, gives
+ * Each step of a judged rollout leads from its state to that of the next step, and the last one to the end, with
+ * the outcome.  Batch TD(lambda), repeated over these steps until it converges, gives
  *
- *	V(s)	= mean of the targets of the visits of s, and of `prior` more of the prior's mean
+ *	V(s)	= mean of the targets of the visits of s, and of `prior` more visits with the prior's mean
  *	Q(s,a)	= mean of the targets of the visits of (s,a)
  *	A		= Q(s,a) - V(s)
  *
- * where a target is r_t + gamma V(s_(t+1)) for lambda 0, the return for lambda 1 (every-visit
- * Monte Carlo), and in general the lambda-return; it is found by solving the equations, not by
- * repeating.  A rollout that was cut off can count as ended there, or lead on to the
- * state that it was cut off in.  (Sutton 1988; Sutton and Barto, 2nd edition, section 6.3; for lambda
- * above 0 it is LSTD(lambda), Boyan 1999.)
+ * where a target is r_t + gamma V(s_(t+1)) for lambda 0, the return for lambda 1 (every-visit Monte Carlo), and in
+ * general the lambda-return.  It is computed by solving the equations, not by iteration.  A truncated rollout can
+ * count as ended, or lead on to the state in which it was truncated.  (Sutton 1988; Sutton and Barto, 2nd edition,
+ * section 6.3; for lambda above 0 it is LSTD(lambda), Boyan 1999.)
  *
- * In a group with coarse states the value of a state is backed by k visits of its coarse one, as histories are in
- * history_td: levels.h, values/backed.h.
+ * In a group with coarse states, the value of a state is backed by k visits of its coarse state, as histories are
+ * in history_td: levels.h, values/backed.h.
  *
- * With weights 'policy' a state's value is not the mean of its visits but of its actions, each with the probability
- * that the policy took it with, of those that were tried:
+ * With weights 'policy', a state's value is not the mean over its visits but over its actions, weighted by the
+ * policy's probabilities of those that were tried:
  *
- *	pi(a|s)	= mean of exp(logp) over the visits of (s,a), by the sum of that over the actions tried in s
+ *	pi(a|s)	= mean of exp(logp) over the visits of (s,a), divided by its sum over the actions tried in s
  *	V(s)	= (N(s) sum_a pi(a|s) Q(s,a) + prior * prior's mean) / (N(s) + prior)
  *
- * which is the mean of the visits where each counts pi(a|s) N(s) / N(s,a).
+ * which is the mean over visits where each weighs pi(a|s) N(s) / N(s,a).
  */
 #include "postgres.h"
 
@@ -42,13 +40,13 @@
 #include "estimators/values/neighbours.h"
 #include "estimators/values/policy_weights.h"
 
-/* Behind those that make the table. */
+/* Further parameters, after those of the table. */
 enum
 {
 	NORMALISE = N_BATCH_TD_PARAMETERS
 };
 
-/* What becomes of a rollout that was cut off, in the order of the parameter's choices. */
+/* How a truncated rollout is treated, in the order of the parameter's choices. */
 enum
 {
 	TRUNCATED_FAIL, TRUNCATED_BOOTSTRAP
@@ -61,13 +59,13 @@ static const Parameter batch_td_parameters[] = {
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
 
-/* The choices of weights, in the order of the parameter's. */
+/* In the order of the choices of the parameter weights. */
 enum
 {
 	WEIGHTS_VISITS, WEIGHTS_POLICY
 };
 
-/* By step: the state in which its rollout was cut off. */
+/* By step: the state in which its rollout was truncated. */
 static int32 *
 cuts_by_step(const GroupColumns *group, const int32 *cut)
 {
@@ -79,7 +77,7 @@ cuts_by_step(const GroupColumns *group, const int32 *cut)
 	return next;
 }
 
-/* By state: is an end reached from it?  Backwards from the ends, each edge once. */
+/* By state: can an end be reached from it?  Searches backwards from the ends, each edge once. */
 static bool *
 find_ending_states(const GroupColumns *group, const Identities *states, const int32 *next)
 {
@@ -118,10 +116,9 @@ find_ending_states(const GroupColumns *group, const Identities *states, const in
 }
 
 /*
- * Of cuts, as number_states_and_cuts finds them, those that lead to states from
- * which no end is reached, along any rollout,
- * become ends: undiscounted, such states would have any value.  by_return: a step is followed to
- * where its rollout was cut off, else to the state of the next step.
+ * Given cuts as found by number_states_and_cuts, turn those into ends that lead to states from which no end
+ * can be reached along any rollout: without discount, the values of such states are undetermined. by_return:
+ * each step leads to where its rollout was truncated, not to the state of the next step.
  */
 static void
 drop_endless_cuts(const GroupColumns *group, const Identities *states, bool by_return, int32 *cut)
@@ -136,7 +133,7 @@ drop_endless_cuts(const GroupColumns *group, const Identities *states, bool by_r
 	pfree(ends);
 }
 
-/* Numbers the states, and finds where each step leads. */
+/* Number the states, and find where each step leads. */
 static const int32 *
 find_transitions(const GroupColumns *group, const RolloutFacts *facts, const BellmanOptions *options,
 				 bool bootstrap, Identities *states)
@@ -161,7 +158,7 @@ refuse_beside_levels(const char *what)
 			 errhint("Use k => 0 to ignore the coarse states of the group.")));
 }
 
-/* Of a group with coarse states; its returns, options and prior are known. */
+/* For a group with coarse states.  The returns and the options, with the prior, are set. */
 static void
 build_levels(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 			 BellmanOptions *options, bool with_errors, RtmcTable *table)

@@ -4,7 +4,7 @@
 #include "estimators/levels.h"
 #include "estimators/rtmc.h"
 
-/* What the table depends on, in this order. */
+/* Parameters of the table, in this order. */
 #define BATCH_TD_PARAMETERS \
 	GAMMA_PARAMETER, \
 	NUMBER_PARAMETER("lambda", 0, 1), \
@@ -23,7 +23,7 @@ enum
 	N_BATCH_TD_PARAMETERS
 };
 
-/* All of the table; pair_error and pair_confidence only with_errors. */
+/* Build the whole table; pair_error and pair_confidence only if with_errors. */
 extern void batch_td_table_build(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 								 bool with_errors, RtmcTable *table);
 

@@ -1,7 +1,7 @@
 /*
  * episode.c
- *		Group-relative advantages of whole rollouts: GRPO's and RLOO's own, and
- *		the episode part of the step-level methods.
+ *		Group-relative advantages of whole rollouts: those of GRPO and RLOO, and the episode part of
+ *		step-level methods.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 #include "estimators/returns.h"
 #include "group/facts.h"
 
-/* How often a rollout counts in the statistics of its group. */
+/* How often each rollout counts in the statistics of its group. */
 static uint32 *
 rollout_weights(const GroupColumns *group, const RolloutFacts *facts, bool by_step)
 {

@@ -1,19 +1,17 @@
 /*
  * gae.c
- *		gae: generalised advantage estimation from a critic's values.
+ *		gae: generalized advantage estimation from a critic's values.
  *
  *	td_t	= r_t + gamma * V_{t+1} - V_t,	V = 0 after the last stored step
  *	A_t		= td_t + gamma * lambda * A_{t+1}
  *	return	= A_t + V_t
  *
- * over the steps of an agent (StepPO) or, where a row of the table is a token,
- * over tokens (PPO).  With `masked` a step without an action is an observation,
- * which the policy did not choose (in a table of tokens: those that came from a
- * tool).  It takes no time: V and A pass it unchanged and undiscounted, and the
- * advantage given for it is that of the action after it.  What it is rewarded
- * with goes to the action before it; its own value is not used.
+ * over the steps of an agent (StepPO) or, if a row of the table is a token, over tokens (PPO).  With `masked`, a
+ * step without an action is an observation, which the policy did not choose (in a table of tokens: one that came
+ * from a tool).  It takes no time: V and A pass it unchanged and undiscounted, and its advantage is that of the
+ * next action.  Its reward is added to that of the action before it; its own value is not used.
  *
- * A group that is forgiving has NaN at and before a step whose value is missing.
+ * In a lenient group, results are NaN at and before a step whose value is missing.
  */
 #include "postgres.h"
 
@@ -37,7 +35,7 @@ refuse_missing_value(const GroupColumns *group, uint32 rollout, uint32 step)
 			 errhint("gae needs the critic's value at every step. Pass it to rollout_agg as value.")));
 }
 
-/* NaN without a critic's value, which a lenient group may have. */
+/* NaN if there is no critic's value, as may be in a lenient group. */
 static inline double
 critic_value(const GroupColumns *group, uint32 step)
 {
@@ -52,7 +50,7 @@ gae_rollout(const GroupColumns *group, uint32 rollout, const ParameterValue *par
 	bool		masked = parameters[GAE_MASKED].flag;
 	double		next_value = 0;
 	double		next_advantage = 0;
-	double		observed = 0;	/* rewards of observations passed */
+	double		observed = 0;	/* rewards of the observations after this step */
 
 	for (uint32 i = group->first_step[rollout + 1]; i-- > group->first_step[rollout];)
 	{
@@ -82,7 +80,7 @@ static const Parameter gae_parameters[] = {
 };
 static const EstimateColumnType gae_columns[] = {
 	{"value", COLUMN_FLOAT8},
-	{"td_error", COLUMN_FLOAT8},	/* NULL at an observation */
+	{"td_error", COLUMN_FLOAT8},	/* NULL for an observation */
 	{"return", COLUMN_FLOAT8},
 	{"advantage", COLUMN_FLOAT8}
 };

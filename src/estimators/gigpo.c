@@ -1,17 +1,16 @@
 /*
  * gigpo.c
- *		gigpo: group-in-group policy optimisation.
+ *		gigpo: group-in-group policy optimization.
  *
  *	E_i	= (R_i - mean R) / (sd R + epsilon) over the judged rollouts
  *	S_t	= (G_t - mean G) / (sd G + epsilon) over the group's steps in the state
- *		  of step t, G the discounted return; 0 for a state that was seen once
+ *		  of step t, G the discounted return; 0 for a state with one visit
  *	A	= E_i + step_weight * S_t
  *
- * A lone rollout has E = 0, or with singleton 'raw' R / (1 + epsilon), as if the
- * mean were 0 and the sd 1 (verl's code).
+ * A single rollout has E = 0 or, with singleton 'raw', R / (1 + epsilon), as with mean 0 and sd 1 (verl's code).
  *
- * With visit 'first' only a rollout's first step in a state enters the
- * statistics of that state; its later ones are measured against them.
+ * With visit 'first', only a rollout's first step in a state enters the statistics of that state.  Later ones are
+ * normalized with these statistics.
  */
 #include "postgres.h"
 
@@ -72,7 +71,7 @@ gigpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 		if (states.of_step[i] == NO_IDENTITY)
 			continue;
 		n_state[i] = visits[states.of_step[i]];
-		/* Also when nothing is subtracted: one step has no group to stand out of. */
+		/* Also without normalization: a single step cannot be compared. */
 		if (n_state[i] == 1)
 			step[i] = 0;
 		advantage[i] = episode[i] + step_weight * step[i];

@@ -2,8 +2,8 @@
  * graph.c
  *		The state graph: its edges, distances to the goal, cycles.
  *
- * Everything takes memory linear in the number of steps and no recursion: a
- * group may have a million steps in a row.
+ * All functions take memory linear in the number of steps and do not recurse: a rollout may have a million
+ * steps.
  */
 #include "postgres.h"
 
@@ -40,7 +40,7 @@ refuse_distance(const GroupColumns *group, uint32 rollout, uint32 step)
 					group->rollout_id[rollout], group->step_no[step])));
 }
 
-/* Checks the costs; true if they are all the same, which `cost` then is. */
+/* Check the costs.  True if all are equal; *cost is then the common cost. */
 static bool
 costs_are_equal(const GroupColumns *group, const StateGraph *graph, double *cost)
 {
@@ -69,7 +69,7 @@ costs_are_equal(const GroupColumns *group, const StateGraph *graph, double *cost
 	return equal;
 }
 
-/* Breadth first: nodes are reached in the order of their distance. */
+/* Breadth-first search: it reaches nodes in the order of their distance. */
 static void
 measure_equal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, double cost, double *distance)
 {
@@ -88,7 +88,7 @@ measure_equal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, double
 			double		found = distance[node] + cost;
 
 			CHECK_ONCE_IN_A_WHILE(e);
-			/* A sum out of range is left for check_distances. */
+			/* check_distances reports sums out of range. */
 			if (!isinf(distance[source]) || isinf(found))
 				continue;
 			distance[source] = found;
@@ -106,22 +106,21 @@ typedef struct HeapNode
 	double		distance;
 } HeapNode;
 
-/* PostgreSQL's heap has its largest on top: turned round for the nearest. */
+/* PostgreSQL's heap has its largest element on top.  Reverse the order to get the nearest node. */
 static int
 compare_heap_nodes(const pairingheap_node *a, const pairingheap_node *b, void *arg)
 {
 	double		x = ((const HeapNode *) a)->distance;
 	double		y = ((const HeapNode *) b)->distance;
 
-	/* Of a node with many neighbours all are compared in one go. */
+	/* All neighbors of a node may be compared in one call. */
 	CHECK_FOR_INTERRUPTS();
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
 /*
- * Dijkstra.  A node is in the heap once, and taken out and put back when a
- * shorter way to it is found; one that left the heap cannot get any nearer, as
- * costs are positive.
+ * Dijkstra's algorithm.  A node is in the heap at most once, and is removed and added again if a shorter way
+ * to it is found.  A node that has left the heap cannot become nearer, since costs are positive.
  */
 static void
 measure_unequal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, double *distance)
@@ -137,9 +136,8 @@ measure_unequal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, doub
 		int32		node = (int32) ((HeapNode *) pairingheap_remove_first(heap) - nodes);
 
 		/*
-		 * The one now on top will most likely be next.  In a large graph its
-		 * neighbours are not in any cache, and fetching them takes as long as
-		 * all else that is done for a node.
+		 * The node now on top is most likely the next one.  In a large graph its neighbors are not in any
+		 * cache, and fetching them takes as long as all other work for a node.
 		 */
 		if (!pairingheap_is_empty(heap))
 			__builtin_prefetch(&sources->priced[sources->first[(HeapNode *) pairingheap_first(heap) - nodes]]);
@@ -163,8 +161,8 @@ measure_unequal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, doub
 }
 
 /*
- * A step to where the goal can be reached from, from where it cannot: only if
- * the sum of finite costs was not finite.
+ * A step leads from a node at infinite distance to one at finite distance only if a sum of finite costs
+ * overflowed.
  */
 static void
 check_distances(const GroupColumns *group, const StateGraph *graph)
@@ -253,8 +251,8 @@ find_successful_nodes(const GroupColumns *group, const StateGraph *graph)
  */
 
 /*
- * A node is on a cycle when its strongly connected component has a second node,
- * or when a step leads from it to itself.
+ * A node is on a cycle if its strongly connected component has a second node, or if a step leads from it to
+ * itself.
  */
 bool *
 find_cycles(const GroupColumns *group, const StateGraph *graph)

@@ -2,25 +2,22 @@
  * graphgpo.c
  *		graphgpo: credit by distance to the goal in the group's state graph.
  *
- * d(s) is the least cost from s to the goal over the steps of all judged
- * rollouts together, or 1 more than the largest where there is no way.  A step
- * from s to s' at cost c is rewarded, by convention,
+ * d(s) is the least cost from s to the goal over the steps of all judged rollouts, or 1 more than the largest
+ * finite distance if there is no path.  The reward of a step from s to s' with cost c depends on the convention:
  *
  *	paper		success_reward * discount ^ (d(s') + c)
  *	recipe		success_reward * discount ^ d(s')
  *	progress	success_reward * discount ^ (d(s') - d(s) + 1)
  *
- *	graph_advantage	= (reward - mean) / (sd + epsilon) over the steps that leave
- *					  the same state; 0 for the only one, and where nobody
- *					  reached the goal
+ *	graph_advantage	= (reward - mean) / (sd + epsilon) over the steps from the same
+ *					  state; 0 for a single step, and if no rollout reached the goal
  *	advantage		= graph_weight * graph_advantage
  *					  + episode_weight * (R - mean R) / (sd R + epsilon)
  *
- * Rewards shrink by `discount` with every step from the goal, epsilon does not:
- * with 0.1 and 1e-6 what is seven steps away differs by less than epsilon.  So
- * epsilon_scale makes it a share: of the sd of all step rewards of the group, which
- * those next to the goal make, or of the largest step reward from the same
- * state, which looks the same at any distance.  The episode's part keeps it.
+ * Rewards shrink by `discount` with every step from the goal, epsilon does not: with 0.1 and 1e-6, rewards seven
+ * steps away differ by less than epsilon.  With epsilon_scale it is relative: to the sd of all step rewards of
+ * the group, which those near the goal dominate, or to the largest step reward from the same state, which is
+ * independent of the distance.  It does not apply to the episode's part.
  *
  * (GraphGPO, equation 4; the recipe is its authors' code.)
  */
@@ -59,7 +56,7 @@ graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 		else if (options->convention == CONVENTION_PROGRESS)
 			exponent += 1 - bounded_distance(graph, state);
 		step_reward[i] = options->success_reward * pow(options->discount, exponent);
-		/* By `progress`, where a step costs so much that the exponent is far below 0. */
+		/* Possible with progress, if a step costs so much that the exponent is far below 0. */
 		if (!isfinite(step_reward[i]))
 		{
 			if (!group->forgiving)
@@ -72,7 +69,7 @@ graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 	return true;
 }
 
-/* By state: what is added to its sd. */
+/* By state, the epsilon to add to its sd. */
 static double *
 find_epsilons(const GroupColumns *group, const StateGraph *graph, const GraphAdvantageOptions *options,
 			  const double *step_reward)
@@ -117,12 +114,12 @@ graph_advantages(const GroupColumns *group, const StateGraph *graph, const Graph
 	NormaliseOptions of_states = {options->normalisation, 0, SINGLETON_ZERO, epsilon};
 	uint32	   *visits;
 
-	/* Without a goal, rewards differ by costs only, which does not rank steps. */
+	/* Without a goal, rewards differ only by costs, which do not rank steps. */
 	if (!graph->has_goal)
 		memset(advantage, 0, group->n_steps * sizeof(double));
 	else
 		normalise(step_reward, NULL, graph->states.of_step, group->n_steps, graph->n_nodes, &of_states, advantage, NULL);
-	/* Also when nothing is subtracted: one step has no group to stand out of. */
+	/* Also without normalization: a single step cannot be compared. */
 	if (options->normalisation == NORMALISE_NONE)
 	{
 		visits = count_visits(group, &graph->states, NULL);

@@ -1,6 +1,6 @@
 /*
  * graphgpo.h
- *		What GraphGPO makes of the state graph, for graphgpo and graph_edges.
+ *		Step rewards and advantages of GraphGPO, for graphgpo and graph_edges.
  */
 #ifndef STEPADV_GRAPHGPO_H
 #define STEPADV_GRAPHGPO_H
@@ -28,7 +28,7 @@ typedef struct StepRewardOptions
 #define SUCCESS_REWARD_PARAMETER NUMBER_PARAMETER("success_reward", -INFINITY, INFINITY)
 #define CONVENTION_PARAMETER CHOICE_PARAMETER("convention", "paper", "recipe", "progress")
 
-/* What epsilon is relative to, in the order of EPSILON_SCALE_PARAMETER's choices. */
+/* What epsilon is multiplied by, in the order of EPSILON_SCALE_PARAMETER's choices. */
 typedef enum EpsilonScale
 {
 	EPSILON_ABSOLUTE,
@@ -45,7 +45,7 @@ typedef struct GraphAdvantageOptions
 
 #define EPSILON_SCALE_PARAMETER CHOICE_PARAMETER("epsilon_scale", "none", "group", "state")
 
-/* By step of judged rollouts; false, in a group that is forgiving: one is out of range. */
+/* By step of judged rollouts.  False, for a lenient group: a reward is out of range. */
 extern bool graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 							   const StepRewardOptions *options, double *step_reward);
 extern void graph_advantages(const GroupColumns *group, const StateGraph *graph,

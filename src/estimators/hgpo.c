@@ -1,21 +1,21 @@
 /*
  * hgpo.c
- *		hgpo: hierarchy-of-groups policy optimisation.
+ *		hgpo: hierarchy-of-groups policy optimization.
  *
- * A step is compared within groups of steps that share its state (k = 1), its
- * state and the one before (k = 2), and so on to k = history_length + 1:
+ * A step is compared within groups of steps that share its state (k = 1), its state and the one before (k = 2),
+ * and so on to k = history_length + 1:
  *
  *	a_k	= (G_t - mean G) / (sd G + epsilon) over the steps of the group with the
  *		  same last k states, sd with ddof 0
  *	A	= sum_k w_k a_k / sum_k w_k
  *
- * over the k where another step shares the history and a_k is not exactly 0; 0
- * where there is none.  Two public versions differ in the weights:
+ * over those k for which another step shares the history and a_k is not exactly 0; A is 0 if there are none.  Two
+ * public versions differ in the weights:
  *
- *	recipe		w_k = (k + 1) ^ alpha, epsilon added to the sum that divides
+ *	recipe		w_k = (k + 1) ^ alpha, epsilon is added to the divisor
  *	original	w_k = k ^ alpha
  *
- * and only the recipe can take the episode's advantage (ddof 1) in as k = 0.
+ * and only the recipe can include the episode's advantage (ddof 1) as k = 0.
  */
 #include "postgres.h"
 
@@ -52,12 +52,12 @@ static const EstimateColumnType hgpo_columns[] = {
 	{"advantage", COLUMN_FLOAT8}
 };
 
-/* One level's advantages added to what the levels before it came to. */
+/* Weighted sums over the levels so far. */
 typedef struct WeightedLevels
 {
 	double	   *sum;			/* of w_k a_k, by step */
 	double	   *weight;			/* of w_k */
-	int32	   *n_levels;		/* that took part */
+	int32	   *n_levels;		/* levels that were added */
 } WeightedLevels;
 
 static void
@@ -75,8 +75,8 @@ add_level(const GroupColumns *group, const Identities *level, const double *adva
 }
 
 /*
- * Steps whose history is theirs alone leave: a longer one cannot be shared
- * either.  False when no step is left.
+ * Leave out steps whose history no other step shares: longer ones are not shared either.  False if no step is
+ * left.
  */
 static bool
 keep_shared(const GroupColumns *group, Identities *level)

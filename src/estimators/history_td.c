@@ -1,31 +1,31 @@
 /*
  * history_td.c
- *		history_td: batch TD on what was seen and done, backed by what is seen.
+ *		history_td: batch TD over histories, backed by states.
  *
- * A step has two states: the coarse one x, as given, and the fine one y, that and the set of
- * distinct pairs of state and action that its rollout went through before, in any order.  With
- * targets r + gamma V(next y), 0 after the last step, over all visits in judged rollouts:
+ * A step has two states: the coarse one x is its state; the fine one y, its history, adds the set of distinct pairs
+ * of state and action earlier in its rollout, in any order.  With targets r + gamma V(next y), and r at the last
+ * step, over all visits in judged rollouts:
  *
- *	V(x)	= mean of the targets of x, and of `prior` more of the mean return of first steps
- *	V(y)	= mean of the targets of y, and of k more of V(x)
+ *	V(x)	= mean of the targets of x, and of `prior` more visits with the mean return of first steps
+ *	V(y)	= mean of the targets of y, and of k more visits with V(x)
  *
- * An action that the next observation does not show, such as a key that is taken, is in the set, so that its
- * worth is not lost.  Where no rollout did the same as another, it is TD(lambda) over the states with
- * lambda = 1 / (1 + k).  Where k is given, k visits of the state stand behind the advantages, too:
+ * The set has actions whose effect the next observation does not show, such as taking a key, so that their value is
+ * not lost.  If no two rollouts did the same, this is TD(lambda) over the states with lambda = 1 / (1 + k).  If k
+ * is given, advantages are also backed by k visits of the state:
  *
  *	A(x,a)	= mean of the targets of (x,a) - V(x)
  *	A		= (N(y,a) (mean of the targets of (y,a) - V(y)) + k A(x,a)) / (N(y,a) + k)
  *
- * That spreads what the state hides over all its visits, and ten steps later nothing is left of an outcome.  Agents
- * learn fastest (make learn) by another sum of the same values, k .15.  The targets T have in them a share of what
- * the rollout got in the end beyond what was expected h = 5 steps later, and the mean over the visits of (x,a), which
- * single histories make noisy, a share w of batch TD that believes the states, B(x,a):
+ * This distributes what the state does not show over all its visits, and ten steps before an outcome its effect has
+ * vanished.  Agents learn fastest (make learn) from another combination of the same values, with k = .15.  The
+ * targets T are corrected by a share of what the rollout received beyond its target h = 5 steps later, and the mean
+ * over the visits of (x,a), which is noisy with single histories, by a share w of B(x,a), from batch TD over states:
  *
  *	T'_t	= T_t + .2 gamma^h (G_(t+h) - T_(t+h))
  *	A		= mean of the targets of (y,a) - V(x) + w (B(x,a) - A(x,a))
  *
- * q = V(x) + A, v = V(x).  Errors are those of w = 0.  A NULL state is a state of its own, a NULL action one of its own
- * that enters no set.
+ * with q = V(x) + A and v = V(x).  Errors are those for w = 0.  A NULL state is a state of its own; a NULL action is
+ * an action of its own, which is not in the set.
  */
 #include "postgres.h"
 
@@ -53,14 +53,14 @@ static const Parameter history_td_parameters[] = {
 };
 static const EstimateColumnType history_td_columns[] = {RTMC_COLUMNS};
 
-/* Where k is not given. */
+/* If k is not given. */
 #define DEFAULT_K 0.15
 #define RETURN_SHARE 0.2
-/* So many steps later TD itself has lost sight of an outcome. */
+/* The number of steps after which TD alone no longer propagates an outcome. */
 #define STEPS_IN_SIGHT 5
 #define BELIEF 0.4
 
-/* A share of what each rollout came to beyond what was expected some steps later is added to its targets. */
+/* Correct the targets by a share of what each rollout received beyond its target some steps later. */
 static void
 add_returns(const GroupColumns *group, const Identities *states, const double *returns, double gamma, double *target)
 {
@@ -69,14 +69,14 @@ add_returns(const GroupColumns *group, const Identities *states, const double *r
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		CHECK_ONCE_IN_A_WHILE(r);
-		/* In order, so that what is added comes from targets as they were. */
+		/* In ascending order, so that corrections use uncorrected targets. */
 		for (uint32 i = group->first_step[r]; i + STEPS_IN_SIGHT < group->first_step[r + 1]; i++)
 			if (states->of_step[i] != NO_IDENTITY)
 				target[i] += factor * (returns[i + STEPS_IN_SIGHT] - target[i + STEPS_IN_SIGHT]);
 	}
 }
 
-/* Moves the mean advantage of each action in a state towards that of batch TD over the states. */
+/* Move the mean advantage of each action in a state towards that of batch TD over states. */
 static void
 believe_states(const GroupColumns *group, const double *weight, const BellmanOptions *options, const RtmcTable *table,
 			   FineAnswers *answers)

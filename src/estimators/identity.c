@@ -1,6 +1,6 @@
 /*
  * identity.c
- *		From 64-bit identities to dense numbers, by PostgreSQL's simplehash.
+ *		Maps 64-bit identities to dense numbers, with PostgreSQL's simplehash.
  */
 #include "postgres.h"
 
@@ -13,13 +13,12 @@
 #include "ids.h"
 
 /*
- * Two tables: one keyed by a pair of numbers, and one keyed by a single number,
- * whose smaller entries are worth it where a group has more states than fit into
- * the processor's caches.
+ * There are two tables: one keyed by a pair of numbers, and one keyed by a single number, whose smaller
+ * entries help if a group has more states than fit into the processor's caches.
  */
 typedef struct IdentityKey
 {
-	int64		major;			/* state, or number of a state */
+	int64		major;			/* state, or its number */
 	int64		minor;			/* action */
 } IdentityKey;
 
@@ -42,8 +41,8 @@ typedef struct IdentityEntry
 #include "hash_table.h"
 
 /*
- * What was met last, by a few bits of a hash that is quick rather than good: most
- * steps of a group are in few states, and need not ask the table.
+ * A cache of recent lookups, indexed by a few bits of a fast hash: most steps of a group are in few states,
+ * and skip the table.
  */
 #define RECENT_BITS 7
 
@@ -78,11 +77,11 @@ recent_place(int64 key)
 	return (uint32) (((uint64) key * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - RECENT_BITS));
 }
 
-/* Most groups are small; a large one grows its table as it goes. */
+/* Most groups are small; tables of large ones grow. */
 #define INITIAL_TABLE_SIZE 64
 #define MOST_EXPECTED 65536
 
-/* At most `most` different ones. */
+/* Allocate for at most `most` different identities. */
 static void
 allocate_identities(const GroupColumns *group, Size most, Identities *identities)
 {
@@ -161,7 +160,7 @@ find_single(SingleTable *table, int64 key, Identities *identities, uint32 step)
 	return recent->number - 1;
 }
 
-/* NULL where `bit` is set. */
+/* The key is NULL if bit is set. */
 static void
 add_singles(const GroupColumns *group, const RolloutFacts *facts, const int64 *key, uint8 bit, SingleTable *table,
 			Identities *states)
@@ -250,7 +249,7 @@ number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Ide
 	return cut;
 }
 
-/* By state and key, which is NULL where `bit` is set. */
+/* Number pairs of state and key.  The key is NULL if bit is set. */
 static void
 number_within(const GroupColumns *group, const Identities *states, const int64 *key, uint8 bit, Identities *pairs)
 {
@@ -422,7 +421,7 @@ number_histories(const GroupColumns *group, const Identities *states, const Iden
 				histories->of_step[i] = NO_IDENTITY;
 				continue;
 			}
-			/* Nearly each is a history of its own: what was met last need not be remembered. */
+			/* Almost every history is new: the cache of recent lookups would not help. */
 			histories->of_step[i] = look_single_up(table, hash_int64_onto(states->of_step[i], (int64) set), histories, i);
 			if (last_rollout[pair] == r + 1 || step_has_null(group, i, NULL_ACTION))
 				continue;
@@ -434,14 +433,14 @@ number_histories(const GroupColumns *group, const Identities *states, const Iden
 	pfree(last_rollout);
 }
 
-/* The fine state, from 1, that a pair was met in last, and what number it has there. */
+/* The last fine state, plus 1, with which a pair was found, and the number of this fine pair. */
 typedef struct MetIn
 {
 	uint32		fine;
 	int32		number;
 } MetIn;
 
-/* Fine state by fine state, so that no table is needed: most are met once. */
+/* Processes one fine state after the other, which needs no hash table.  Most pairs occur once in each. */
 void
 number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs, Identities *fine_pairs)
 {
@@ -480,8 +479,8 @@ number_fine_pairs(const GroupColumns *group, const Identities *fine, const Ident
 }
 
 /*
- * Rollouts are walked one after the other, so it is enough to remember, per
- * identity, the rollout that visited it last.
+ * Rollouts are processed one after the other, so it is enough to remember, for each identity, the last rollout
+ * that visited it.
  */
 uint32 *
 find_visits(const GroupColumns *group, const Identities *identities, Visit which)

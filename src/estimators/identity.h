@@ -1,10 +1,9 @@
 /*
  * identity.h
- *		Dense numbers for the states, and for the state-action pairs, of a group.
+ *		Dense numbers for the states and the state-action pairs of a group.
  *
- * Numbers are given in the order of first appearance, so they are the same
- * on any machine and by any plan.  A NULL state is a state of its own
- * at each step, a NULL action an action of its own.
+ * Numbers are assigned in order of first appearance, so they do not depend on the machine or the plan.  A NULL
+ * state is a different state at each step, a NULL action a different action.
  */
 #ifndef STEPADV_IDENTITY_H
 #define STEPADV_IDENTITY_H
@@ -14,41 +13,39 @@
 typedef struct Identities
 {
 	uint32		n;
-	int32	   *of_step;		/* NO_IDENTITY for steps that take no part */
+	int32	   *of_step;		/* NO_IDENTITY for steps that are left out */
 	uint32	   *first_step;		/* by identity */
 } Identities;
 
 #define NO_IDENTITY (-1)
 
-/* States of the steps of judged rollouts. */
+/* The states of the steps of judged rollouts. */
 extern void number_states(const GroupColumns *group, const RolloutFacts *facts, Identities *states);
 
 /*
- * The same at two levels, of a group with coarse_state: every fine state is a state of one coarse state.  A step without
- * a coarse_state has one of its own, one without a state a fine state of its own.
+ * The same at two levels, for a group with coarse_state: each fine state belongs to one coarse state.  A step
+ * without coarse_state has a coarse state of its own, one without state a fine state of its own.
  */
 extern void number_levels(const GroupColumns *group, const RolloutFacts *facts, Identities *coarse, Identities *fine);
 
 /*
- * The same, and the states in which the rollouts that are not at_goal ended: a
- * rollout's entry of the result is the one that its last step's next_state
- * names, or NO_IDENTITY.  A state without steps has a first_step
- * that led to it.
+ * The same, with the states in which rollouts that are not at_goal ended.  By rollout, the result is the state
+ * given as next_state of its last step, or NO_IDENTITY.  For a state without steps, first_step is a step that
+ * led to it.
  */
 extern int32 *number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, const bool *at_goal,
 									 Identities *states);
 
 /*
- * The same of the states in which rollouts were cut off: a judged rollout that is
- * truncated, and of which no row has success, which is to have ended,
- * has as its entry the state that its last step's next_state names, if any judged
- * rollout took a step there; every other has NO_IDENTITY.
+ * The same, with the states in which rollouts were truncated.  By rollout, the result is the state given as
+ * next_state of its last step, if the rollout is judged, truncated and not a success, and a judged rollout
+ * took a step in that state; otherwise NO_IDENTITY.
  */
 extern int32 *number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Identities *states);
 
 /*
- * By step: the state that the rollout's next step is in.  The last step of a
- * rollout leads to the rollout's entry in `end` or, if that is NULL, to none.
+ * By step: the state of the rollout's next step.  The last step leads to the rollout's entry in end, or to
+ * none if end is NULL.
  */
 extern int32 *find_next_states(const GroupColumns *group, const Identities *states, const int32 *end);
 
@@ -56,45 +53,41 @@ extern int32 *find_next_states(const GroupColumns *group, const Identities *stat
 extern void number_pairs(const GroupColumns *group, const Identities *states, Identities *pairs);
 
 /*
- * Edges: such a pair and the state that the rollout's next step is in.  The
- * last step of a rollout leads to none: its edges end the tree.
+ * Edges: such a pair, and the state of the rollout's next step.  The last step of a rollout leads to none;
+ * these edges are leaves of the tree.
  */
 extern void number_edges(const GroupColumns *group, const Identities *states, const Identities *pairs,
 						 Identities *edges);
 
-/* The same with the state, or another value, that each step leads to given. */
+/* The same, given the state, or another value, that each step leads to. */
 extern void number_transitions(const GroupColumns *group, const Identities *pairs, const int32 *next,
 							   Identities *edges);
 
-/*
- * Prefixes: what a rollout did from its first step to this one, judged rollouts
- * only.
- */
+/* Prefixes: the actions of a rollout from its first step to this one; judged rollouts only. */
 extern void number_prefixes(const GroupColumns *group, const RolloutFacts *facts, Identities *prefixes);
 
 /*
- * Histories one state longer: that of the step before, which `shorter` numbers,
- * and this step's state.  A rollout's first step has none.
+ * Histories longer by one state: that of the step before, numbered by shorter, and this step's state.  The
+ * first step of a rollout has none.
  */
 extern void number_extensions(const GroupColumns *group, const Identities *shorter, const Identities *states,
 							  Identities *longer);
 
 /*
- * Histories: a state and the set of distinct pairs that its rollout went through before the
- * step, in any order.  A pair whose action is NULL enters no set.  Sets are distinguished by
- * the sums of 64-bit hashes of what is in them.
+ * Histories: a state, and the set of distinct pairs of its rollout before this step, in any order.  Pairs with
+ * a NULL action are not in the set.  Sets are compared by sums of 64-bit hashes of their members.
  */
 extern void number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs,
 							 Identities *histories);
 
 /*
- * Pairs of a fine state, as of a history, and the action, where each fine state is part of one state; in the order of
- * fine states.
+ * Pairs of a fine state, such as a history, and an action, in the order of fine states.  Each fine state must
+ * belong to one state of the pairs.
  */
 extern void number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs,
 							  Identities *fine_pairs);
 
-/* Actions of all steps, in all states. */
+/* The actions of all steps, regardless of state. */
 extern void number_actions(const GroupColumns *group, Identities *actions);
 
 /* In the order of VISIT_PARAMETER's choices. */
@@ -104,17 +97,14 @@ typedef enum Visit
 	VISIT_FIRST
 } Visit;
 
-/*
- * Which steps count as visits of their identity, 1 or 0: every one, or the
- * first in each rollout.
- */
+/* Which steps count as visits of their identity, 1 or 0: all, or the first one in each rollout. */
 extern uint32 *find_visits(const GroupColumns *group, const Identities *identities, Visit which);
 
-/* The same by what each counts: the weight of its rollout. */
+/* The same with the weight of the rollout instead of 1. */
 extern double *weigh_visits(const GroupColumns *group, const RolloutFacts *facts, const Identities *identities,
 							Visit which);
 
-/* Visits by identity; visit NULL: every step is one. */
+/* Number of visits by identity. visit NULL: all steps. */
 extern uint32 *count_visits(const GroupColumns *group, const Identities *identities, const uint32 *visit);
 
 #endif							/* STEPADV_IDENTITY_H */

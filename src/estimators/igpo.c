@@ -1,20 +1,18 @@
 /*
  * igpo.c
- *		igpo: what a turn was worth, information gained say, and the outcome,
- *		normalised over the group together and added up along the rollout.
+ *		igpo: turn rewards, such as information gain, and the outcome, normalized over the group and summed along
+ *		the rollout.
  *
- * IGPO (Wang et al. 2025, arXiv 2510.14967) rewards each turn but the last with
- * the gain in the policy's probability of the right answer, and the last with
- * the outcome.  x is the turn reward of a step that is not its rollout's last,
- * or, of the last one, the return R; over all x of the group (pool 'joint'), or
- * over turn rewards and returns each for themselves ('separate'),
+ * IGPO (Wang et al. 2025, arXiv 2510.14967) rewards each turn but the last with the gain in the policy's
+ * probability of the right answer, and the last turn with the outcome.  Let x be the turn reward of a step that is
+ * not its rollout's last, or the return R for the last step.  Over all x of the group (pool 'joint'), or over turn
+ * rewards and returns separately ('separate'),
  *
  *	y	= (x - mean) / (sqrt(variance + 1e-8) + epsilon), variance with ddof 0
  *	A_t	= y_t + gamma * A_{t+1}
  *
- * A step whose turn reward is NULL is part of the next one that has one: A passes
- * it undiscounted.  A last step's own turn reward is not used.  The public code
- * takes a turn reward of 0 for none; to get that, pass NULL for it.
+ * A step whose turn reward is NULL belongs to the next one that has one: A passes it undiscounted.  The last
+ * step's own turn reward is not used.  The public code treats a turn reward of 0 as missing; for that, pass NULL.
  */
 #include "postgres.h"
 
@@ -36,14 +34,14 @@ static const Parameter igpo_parameters[] = {
 };
 
 static const EstimateColumnType igpo_columns[] = {
-	{"normalised_reward", COLUMN_FLOAT8},	/* NULL where there is none */
+	{"normalised_reward", COLUMN_FLOAT8},	/* NULL if there is none */
 	{"advantage", COLUMN_FLOAT8}
 };
 
-/* What the code adds to the variance, as a standard deviation. */
+/* The square root of what the public code adds to the variance. */
 #define LEAST_SD 1e-4
 
-/* Members and their sets: by step its turn reward, and behind the steps by rollout its return. */
+/* The members and their sets: the turn reward of each step, followed by the return of each rollout. */
 static int32 *
 collect_rewards(const GroupColumns *group, const RolloutFacts *facts, bool separate, double *x)
 {
@@ -65,7 +63,7 @@ collect_rewards(const GroupColumns *group, const RolloutFacts *facts, bool separ
 	return set;
 }
 
-/* Of each set what, added to its standard deviation with ddof 0, divides. */
+/* For each set, what must be added to its sd with ddof 0 to get the divisor. */
 static void
 find_epsilons(const double *x, const int32 *set, uint32 n, double epsilon, double epsilon_of_set[2])
 {

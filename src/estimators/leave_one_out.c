@@ -1,23 +1,20 @@
 /*
  * leave_one_out.c
- *		Estimates for the steps of one rollout by the others of its group, and what
- *		then happened to it.
+ *		Estimates for the steps of one rollout from the others of its group, compared with what it received.
  *
- * A method has seen the others only.  Of a step (s,a) of the rollout left out
+ * The method sees only the others.  For a step (s,a) of the rollout left out,
  *
  *	estimate		A(s,a)	= mean of the method's advantages over the others' steps of (s,a)
  *	happened	y		= return from the step on - V(s)
  *
- * where V(s) is the value by the others: batch TD with half a visit's worth of the
- * mean return of first steps, for all methods, so that all are measured by the same y;
- * of a state that none of them has been in, that mean.  The rollout knew nothing of
- * the others, so over what it does and what befalls it the expectation of A y is that
- * of A (Q - V).
+ * where V(s) is the value estimated from the others: by batch TD with a prior of half a visit with the mean return
+ * of first steps, for all methods, so that all are compared with the same y.  If none of the others visited the
+ * state, V(s) is that mean.  The rollout is independent of the others, so the expectation of A y over its actions
+ * and their results is that of A (Q - V).
  *
- * Q - V has mean 0 over the actions of a state, so only an estimate for one action
- * more than of another can be right.  V is wrong by as much for all of them; that A is
- * diminished by its mean over the others' steps of the state keeps such errors, and what
- * a method estimates for states instead of actions, out of the slope of y on A.
+ * Q - V has mean 0 over the actions of a state, so only differences between the estimates of actions can be right.
+ * The error of V is the same for all of them.  Subtracting from A its mean over the others' steps in the state keeps
+ * this error, and estimates of states rather than actions, out of the slope of y on A.
  */
 #include "postgres.h"
 
@@ -30,7 +27,7 @@
 #include "hash.h"
 #include "sum.h"
 
-/* Visits' worth of the mean return of first steps in the value of a state. */
+/* Visits that the mean return of first steps counts in the value of a state. */
 #define PRIOR_VISITS 0.5
 
 void
@@ -69,7 +66,7 @@ choose_left_out(const GroupColumns *group, const RolloutFacts *facts, uint32 mos
 {
 	Candidate  *candidates = ALLOCATE_ARRAY(Candidate, group->n_rollouts);
 	uint32		n = 0;
-	uint32		n_all = 0;		/* with those of its history */
+	uint32		n_all = 0;		/* with those of the history */
 
 	memset(chosen, false, group->n_rollouts * sizeof(bool));
 	for (uint32 r = 0; r < group->n_rollouts; r++)
@@ -80,7 +77,7 @@ choose_left_out(const GroupColumns *group, const RolloutFacts *facts, uint32 mos
 		if (r < facts->n_own)
 			candidates[n++] = (Candidate) {(uint64) hash_int64_onto(group->rollout_id[r], seed), r};
 	}
-	/* A single rollout has no others to be compared with. */
+	/* A single rollout cannot be compared with others. */
 	if (n_all < 2)
 		n = 0;
 	if (n > most)
@@ -93,7 +90,7 @@ choose_left_out(const GroupColumns *group, const RolloutFacts *facts, uint32 mos
 	pfree(candidates);
 }
 
-/* The mean return of the others from where they began. */
+/* The mean return of the others from their first steps. */
 static double
 start_value_by_others(const LeaveOneOut *out, uint32 rollout)
 {

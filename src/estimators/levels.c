@@ -1,22 +1,21 @@
 /*
  * levels.c
- *		Advantages where states are known at two levels.
+ *		Advantages for states at two levels.
  *
- * The advantage is a sum of the targets of the visits of the coarse state x, with what each counts, by
- * whether it is one of the fine state y and of the action a:
+ * The advantage is a weighted sum of the targets of the visits of the coarse state x.  The factors depend on whether
+ * the visit is one of the fine state y and has the action a:
  *
  *	all of x	-(k n / (N(y) + k) + k) / (N(x) + prior)		each times 1 / (n + k)
  *	of y		-n / (N(y) + k)
  *	of (y,a)	1
  *	of (x,a)	k / N(x,a)
  *
- * with n = N(y,a), or where advantages are not backed
+ * with n = N(y,a), or, if advantages are not backed,
  *
  *	all of x	-n / (N(x) + prior)						each times 1 / n
  *	of (y,a)	1
  *
- * so its variance is that sum of squares, with the variance of a target
- * of each action of x, as in q_error.c.
+ * Its variance is the sum of the squared factors times the variance of a target of each action of x, as in q_error.c.
  */
 #include "postgres.h"
 
@@ -71,7 +70,7 @@ levels_measure(const GroupColumns *group, const StateLevels *levels, const doubl
 	table->fine = answers;
 }
 
-/* By state, the sum of what its pairs' visits may vary by, each squared by what it counts. */
+/* By state, the sum over its pairs of the sum of squared weights times the variance of a target. */
 static double *
 sum_variances(const Identities *states, const Identities *pairs, const Identities *coarse_pairs, const double *squares,
 			  const double *variance)
@@ -135,7 +134,7 @@ levels_errors(const StateLevels *levels, uint32 n_own_steps, const LevelVisits *
 			Max(of_coarse[coarse] - of_fine[fine] - others, 0) * square(in_all);
 
 		CHECK_ONCE_IN_A_WHILE(f);
-		/* Fine states are numbered as they appear, and their pairs by them: those behind are of the history alone. */
+		/* Fine states and their pairs are numbered by first appearance: from here on they are only in the history. */
 		if (levels->fine->first_step[fine] >= n_own_steps)
 			break;
 		answers->error[f] = error_in_range(hypot(table->pair_error[pair], answers->q[f] - table->pair_q[pair]));

@@ -6,18 +6,18 @@
 #include "estimators/values/backed.h"
 
 /*
- * With `target` by step, of a table whose coarse states and pairs are measured, and of which k visits
- * stand behind every fine state y, part of the coarse x, and action a:
+ * Estimates at two levels, given a target by step, and a table in which coarse states and pairs have been
+ * measured.  The coarse state x of a fine state y counts as k visits of y.  With action a,
  *
- *	advantage	= mean of the targets of (y,a) - V(x)
- *	q			= V(x) + advantage
+ * 	advantage	= mean of the targets of (y,a) - V(x)
+ * 	q			= V(x) + advantage
  *
  * or, if advantages are backed,
  *
- *	V(y)		= (sum of the targets of the visits of y + k V(x)) / (N(y) + k)
- *	advantage	= (N(y,a) (mean of the targets of (y,a) - V(y)) + k A(x,a)) / (N(y,a) + k)
+ * 	V(y)		= (sum of the targets of the visits of y + k V(x)) / (N(y) + k)
+ * 	advantage	= (N(y,a) (mean of the targets of (y,a) - V(y)) + k A(x,a)) / (N(y,a) + k)
  *
- * The answers become the table's.
+ * The answers are assigned to the table.
  */
 typedef struct LevelVisits
 {
@@ -30,14 +30,14 @@ extern void levels_measure(const GroupColumns *group, const StateLevels *levels,
 						   const double *weight, RtmcTable *table, FineAnswers *answers, LevelVisits *visits);
 
 /*
- * Errors of the answers: that of q is the coarse pair's and what q differs by from the coarse pair's; the confidence
- * is that of the advantage as the sum of targets that it is, as if they varied by their coarse pair.  They are 0
- * after the first n_own_steps: those of a history are not used.
+ * Errors of the answers.  The error of q combines that of the coarse pair with the difference between their q.
+ * The confidence is that of the advantage as a sum of targets, with the variance of their coarse pair.  Both
+ * are 0 after the first n_own_steps: errors of history steps are not used.
  */
 extern void levels_errors(const StateLevels *levels, uint32 n_own_steps, const LevelVisits *visits,
 						  const SignVariance *sign, double prior, const RtmcTable *table, FineAnswers *answers);
 
-/* Visits that the coarse state counts in the value of a state, where the group has coarse states; 0: none is looked at. */
+/* Visits that a coarse state counts in the values of its fine states; 0: coarse states are ignored. */
 #define COARSE_VISITS_PARAMETER NUMBER_PARAMETER("k", 0, INFINITY)
 
 static inline bool

@@ -1,6 +1,6 @@
 /*
  * normalise.c
- *		Group-relative normalisation in two passes, over many sets at once.
+ *		Group-relative normalization in two passes, over many sets at once.
  */
 #include "postgres.h"
 
@@ -45,7 +45,7 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 	}
 	CHECK_FOR_INTERRUPTS();
 
-	/* Deviations are squared relative to the largest, lest the square overflow. */
+	/* Divide deviations by the largest one, so that their squares do not overflow. */
 	for (uint32 k = 0; k < n_sets; k++)
 	{
 		SetMoments *s = &sets[k];
@@ -77,7 +77,7 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 			sets[k].sd = 0;
 		else
 			sets[k].sd = scale[k] * sqrt(sum_value(&squares[k]) / (sets[k].count - 1));
-		/* Dividing by an infinite sd would silently give 0; NaN is refused where it belongs to a rollout. */
+		/* Division by an infinite sd would give 0.  NaN becomes an error if the rollout is judged. */
 		if (isinf(sets[k].mean))
 			sets[k].mean = NAN;
 		if (!isfinite(sets[k].sd))

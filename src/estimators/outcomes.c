@@ -1,7 +1,6 @@
 /*
  * outcomes.c
- *		The outcome of each step's rollout, for views that show it beside
- *		advantages: success and the undiscounted return.
+ *		The outcome of each step's rollout, for views with advantages: success and undiscounted return.
  */
 #include "postgres.h"
 

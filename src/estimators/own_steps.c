@@ -1,7 +1,7 @@
 /*
  * own_steps.c
- *		Advantages on the scale that trainers expect: divided by their standard deviation over the steps of
- *		the group, as GRPO divides returns by theirs, for methods whose scale is that of rewards.
+ *		Advantages on the scale that trainers expect, for methods whose scale is that of rewards: divided by
+ *		their standard deviation over the steps of the group, as GRPO divides returns.
  */
 #include "postgres.h"
 

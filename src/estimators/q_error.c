@@ -1,48 +1,46 @@
 /*
  * q_error.c
- *		q_error and confidence: errors of Q and A that hold for few visits too.
+ *		q_error and confidence: errors of Q and A that are valid for few visits too.
  *
- * The standard error of a mean of two or three outcomes that happened to be alike is 0, and
- * of one there is none.  So the variance of a pair's visits is mixed with that of others, as with
- * scaled inverse chi-square priors of so many visits (Gelman et al., Bayesian Data Analysis,
- * 3rd edition, section 2.6):
+ * The standard error of a mean of two or three equal outcomes is 0, and that of one outcome is not defined.  So the
+ * variance of a pair's visits is pooled with others, as with scaled inverse chi-square priors of the given numbers
+ * of visits (Gelman et al., Bayesian Data Analysis, 3rd edition, section 2.6):
  *
  *	group	= (SS of all pairs + k0 * outcomes) / (sum of (n - 1) over all pairs + k0)
  *	state	= (k1 * group + SS of its pairs) / (k1 + sum of (n - 1) over its pairs)
  *	pair	= (k2 * state + SS of the pair) / (k2 + n - 1)
  *
- * where SS are sums of squared deviations from q, n visits, and `outcomes` the variance of
- * the rollouts' returns with half a rollout added at the least and half at the most return
- * that there was or could be, 0 among them: for returns of 0 and 1 that is the Beta(1/2, 1/2)
- * prior of Jeffreys, by which eight failures in eight are not certain to fail the ninth time.
+ * where SS are sums of squared deviations from q, n is the number of visits, and `outcomes` is the variance of the
+ * rollouts' returns, with half a rollout added at the least and half at the greatest of the returns and 0.  For
+ * returns of 0 and 1 this is Jeffreys' prior Beta(1/2, 1/2): after eight failures of eight, a ninth is not certain.
  *
- * Returns lie between bounds, and vary least next to them: so with monte_carlo_errors what is pooled
- * is not the variance but its quotient by
+ * Returns lie between bounds, and vary least near them.  So monte_carlo_errors does not pool variances but their
+ * quotients by
  *
  *	f(s,a)	= 2/3 m (1 - m) + 1/3 m0 (1 - m0)
  *
- * as in a quasi-binomial model (McCullagh and Nelder, Generalized Linear Models, 2nd edition, section
- * 4.5): m0 is the mean of the outcomes as a part of the way from the least to the most, and m that of the
- * pair with one visit more of its state, to which one of the outcomes was added.  Nor
- * is q the mean of what may be true: that is shrunken towards mean(s), the state's with one visit of the
- * outcomes.  The interval is around q, so the error holds the second moment around q:
+ * as in a quasi-binomial model (McCullagh and Nelder, Generalized Linear Models, 2nd edition, section 4.5).  m0 is
+ * the mean of the outcomes, as a fraction of the range of returns.  m is the mean of the pair with one more visit,
+ * of its state, to which one visit of the outcomes was added.  Nor is q the posterior mean: that is shrunken towards
+ * mean(s), the mean of the state with one visit of the outcomes.  The interval is centered on q, so the error is the
+ * second moment around q:
  *
  *	q_error^2	= t^2 * (pair * f / (n + 1) + (c / (n + c) * (q - mean(s)))^2),	t = 1 + 2 / rollouts, c = 9
  *
- * t is about the quotient of the .975 quantiles of Student's distribution and the normal one
- * (1 + (z^2 + 1) / 4 df): all variances come from so many rollouts.  Where all returns
- * are 0 nothing shows how much they vary, and q_error is what n failures leave open: with m and s
- * the mean and standard deviation of Beta(1/2, n + 1/2), sqrt(s^2 + m^2).
+ * t approximates the quotient of the .975 quantiles of Student's and the normal distribution
+ * (1 + (z^2 + 1) / 4 df), since all variances come from that many rollouts.  If all returns are 0, their variance is
+ * unknown, and q_error is what n failures leave open: with m and s the mean and standard deviation of
+ * Beta(1/2, n + 1/2), sqrt(s^2 + m^2).
  *
- * The confidence is that of A = Q(s,a) - V(s), in which Q(s,a) itself has a share:
+ * The confidence is that of A = Q(s,a) - V(s), where V(s) includes Q(s,a):
  *
  *	variance	= (1 - N(s,a) / N')^2 * var Q(s,a) + sum over other actions b of (N(s,b) / N')^2 * var Q(s,b)
  *	confidence	= P(|A| / sqrt(variance)),	N' = N(s) + prior, var Q = pair / n
  *
- * and 0.5 where A is 0; f is 1 here, and P the distribution function of Student with as many degrees of
- * freedom as there are rollouts, by its approximation 26.7.8 in Abramowitz and Stegun.  How far later
- * values are wrong is not in it: they are common to both.
- * Constants were chosen on the decision problems of `make credit`, which also measures how well they do.
+ * and 0.5 if A is 0.  Here f is 1, and P is Student's distribution function with as many degrees of freedom as there
+ * are rollouts, by approximation 26.7.8 in Abramowitz and Stegun.  Errors of later values are not included: they are
+ * common to both terms.  The constants were chosen on the decision problems of `make credit`, which also measures
+ * the quality of the results.
  */
 #include "postgres.h"
 
@@ -57,9 +55,9 @@ const Pooling sign_pooling = {2, 4, 4};
 
 #define FEW_ROLLOUTS 2.0
 #define BOUNDED_VISITS 1.0
-/* Visits that the mean of its state counts in what a pair's may be. */
+/* Visits that the mean of its state counts in the posterior mean of a pair. */
 #define STATE_VISITS 9.0
-/* And in what it varies by; and what of it does not go by the mean. */
+/* The same in the mean that determines its variance; and the part of the variance independent of that mean. */
 #define VARYING_VISITS 1.0
 #define STEADY_SHARE (1.0 / 3)
 /* Visits that the outcomes count in the mean of a state. */
@@ -87,7 +85,7 @@ measure_outcomes(const GroupColumns *group, const Identities *states, const doub
 	outcomes->least = least;
 	outcomes->unit = outcomes->alike ? 1 : most - least;
 	CHECK_FOR_INTERRUPTS();
-	/* The first step of a rollout is a visit in any case. */
+	/* The first step of a rollout is a visit with either kind of visit. */
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		uint32		first = group->first_step[r];
@@ -130,7 +128,7 @@ measure_spreads(const GroupColumns *group, const double *weight, const double *t
 	const int32 *pair_of = table->pairs.of_step;
 	PairSpread *spread = ALLOCATE_ARRAY(PairSpread, n_pairs);
 	Sum		   *squares = ALLOCATE_ZEROED_ARRAY(Sum, n_pairs);
-	double	   *weights = ALLOCATE_ZEROED_ARRAY(double, n_pairs);	/* squared */
+	double	   *weights = ALLOCATE_ZEROED_ARRAY(double, n_pairs);	/* sums of squared weights */
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
@@ -149,7 +147,7 @@ measure_spreads(const GroupColumns *group, const double *weight, const double *t
 		double		all = table->pair_weight[p];
 
 		CHECK_ONCE_IN_A_WHILE(p);
-		/* Rounding must not make it less than one. */
+		/* Despite rounding, at least one. */
 		spread[p].visits = Max(all * all / weights[p], 1);
 		spread[p].squares = sum_value(&squares[p]) / all * spread[p].visits;
 	}
@@ -217,7 +215,7 @@ measure_distances(const RtmcTable *table, const PairSpread *spread, const Outcom
 	for (uint32 p = 0; p < table->pairs.n; p++)
 	{
 		int32		state = state_of_pair(table, p);
-		/* Priors may lie outside of all returns. */
+		/* Priors may be outside the range of returns. */
 		double		v = Min(Max((table->state_v[state] - outcomes->least) / outcomes->unit, 0), 1);
 		double		mean = (visits[state] * v + OUTCOME_VISITS * outcomes->mean) / (visits[state] + OUTCOME_VISITS);
 
@@ -228,7 +226,7 @@ measure_distances(const RtmcTable *table, const PairSpread *spread, const Outcom
 	return distance;
 }
 
-/* By pair: the largest variance of a return between bounds with this mean. */
+/* By pair: the largest variance of a bounded return with this mean, mixed with that of the outcomes. */
 static double *
 measure_scales(const RtmcTable *table, const PairSpread *spread, const double *distance, const Outcomes *outcomes)
 {
@@ -247,8 +245,8 @@ measure_scales(const RtmcTable *table, const PairSpread *spread, const double *d
 }
 
 /*
- * Student's distribution function, x at least 0, by a normal deviate that has nearly the same
- * (Abramowitz and Stegun, 26.7.8).
+ * Student's distribution function for x >= 0, by a normal deviate with nearly the same probability (Abramowitz
+ * and Stegun, 26.7.8).
  */
 static double
 student(double x, double freedom)
@@ -271,7 +269,7 @@ measure_confidence(const SignVariance *sign, double prior, RtmcTable *table)
 	const double *variance = sign->variance;
 	uint32		n_states = table->states.n;
 	double	   *weight = ALLOCATE_ZEROED_ARRAY(double, n_states);
-	Sum		   *shares = ALLOCATE_ZEROED_ARRAY(Sum, n_states); /* of V's variance */
+	Sum		   *shares = ALLOCATE_ZEROED_ARRAY(Sum, n_states); /* of V's variance, unscaled */
 
 	table->pair_confidence = ALLOCATE_ARRAY(double, table->pairs.n);
 	for (uint32 p = 0; p < table->pairs.n; p++)
@@ -293,7 +291,7 @@ measure_confidence(const SignVariance *sign, double prior, RtmcTable *table)
 		double		of_a = ((all - n) * (all - n) * of_q + Max(others, 0)) / all / all;
 
 		CHECK_ONCE_IN_A_WHILE(p);
-		/* The advantage may be divided by something. */
+		/* Compute A again: pair_advantage may be normalized. */
 		table->pair_confidence[p] = table->pair_advantage[p] == 0 ? 0.5 :
 			sign_confidence(table->pair_q[p] - table->state_v[state], of_a, &sign->outcomes);
 	}

@@ -2,11 +2,10 @@
  * returns.c
  *		returns: the discounted return of every step.
  *
- * G_t = r_t + gamma * G_{t+1}, G = 0 after the last stored step.  Only the order
- * of step_no counts.  A reward that was never received is 0; the reward of the
- * rollout's own row is part of the last step's.  With `masked` a step without
- * an action is an observation and takes no time: G passes it undiscounted, and
- * what it is rewarded with goes to the action before it.
+ * G_t = r_t + gamma * G_{t+1}, G = 0 after the last stored step.  Only the order of step_no counts.  A missing
+ * reward is 0; the reward of the rollout's own row is added to the last step's.  With `masked`, a step without an
+ * action is an observation and takes no time: G passes it undiscounted, and its reward is added to that of the
+ * action before it.
  */
 #include "postgres.h"
 
@@ -21,7 +20,7 @@ accumulate_returns(const GroupColumns *group, double gamma, bool masked, double 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		Sum			next = {0, 0};
-		double		observed = 0;	/* rewards of observations passed */
+		double		observed = 0;	/* rewards of the observations after this step */
 
 		for (uint32 i = group->first_step[r + 1]; i-- > group->first_step[r];)
 		{

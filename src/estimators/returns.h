@@ -3,7 +3,7 @@
 
 #include "group/group.h"
 
-/* The reward of a step: none is 0, a rollout's own outcome adds to its last. */
+/* The reward of a step: 0 if there is none.  The rollout's outcome is added to the last step's. */
 static inline double
 step_reward(const GroupColumns *group, uint32 rollout, uint32 step)
 {
@@ -18,7 +18,7 @@ step_reward(const GroupColumns *group, uint32 rollout, uint32 step)
 /* G_t = r_t + gamma G_{t+1} for every step of the group. */
 extern void discounted_returns(const GroupColumns *group, double gamma, double *returns);
 
-/* One value per rollout, repeated on its steps. */
+/* Repeat one value per rollout on its steps. */
 extern void broadcast_to_steps(const GroupColumns *group, const double *by_rollout, double *by_step);
 
 #endif							/* STEPADV_RETURNS_H */

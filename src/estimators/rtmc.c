@@ -2,23 +2,21 @@
  * rtmc.c
  *		rtmc: rollout-tree Monte Carlo.
  *
- * G_t is the discounted return of a step; over all judged rollouts of the group
+ * G_t is the discounted return of a step.  Over all judged rollouts of the group,
  *
  *	Q(s,a)	= mean of G over the visits of (s,a), N(s,a) of them
  *	V(s)	= sum_a N(s,a) Q(s,a) / N(s),  N(s) = sum_a N(s,a)
  *	V'(s)	= (N(s) V(s) + prior * p) / (N(s) + prior)
  *	A		= Q(s,a) - V'(s)
  *
- * where p is, by `prior_mean`, the group's success rate or the mean return
- * of its rollouts' first steps, or `baseline`.  With visit 'first' a
- * rollout's later occurrences of the same (s,a) do not enter the table, but
- * receive its advantage.  The standard error of Q is sd(G) / sqrt(N), ddof 1.
- * Where rollouts differ in weight, N is the sum of the weights of the visits,
- * and means are weighted.  (RTMC, section 4 and equation 11.)  Errors that hold for
- * few visits too: q_error.c.
+ * where p is, by `prior_mean`, the group's success rate or the mean return of first steps; or `baseline`.  With
+ * visit 'first', a rollout's later occurrences of the same (s,a) do not enter the table, but receive its advantage.
+ * The standard error of Q is sd(G) / sqrt(N), ddof 1.  If rollouts differ in weight, N is the sum of the visits'
+ * weights, and means are weighted.  (RTMC, section 4 and equation 11.)  For errors that are valid for few visits
+ * too, see q_error.c.
  *
- * In a group with coarse states, s above is the coarse state, and the advantage is that of the finer states,
- * backed by k visits of the coarse one: levels.h.
+ * In a group with coarse states, s is the coarse state, and the advantage is that of fine states backed by k visits
+ * of their coarse state: levels.h.
  */
 #include "postgres.h"
 
@@ -81,23 +79,23 @@ find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const Para
 	return success_rate(group, facts, success_above->number);
 }
 
-/* Of a pair, the weights of its visits, and how far their targets lie apart. */
+/* Sums over the visits of a pair. */
 typedef struct PairSums
 {
-	Sum			squares_apart;	/* weighted squares of deviations */
-	double		weight;			/* so far */
-	double		products;		/* of the weights of any two visits */
-	double		squares;		/* of the weights */
+	Sum			squares_apart;	/* weighted squared deviations */
+	double		weight;			/* sum of weights so far */
+	double		products;		/* sum over all pairs of two visits of the product of weights */
+	double		squares;		/* sum of squared weights */
 } PairSums;
 
 /*
  * The variance of a mean of n targets with weights w, n >= 2: that of the targets,
  *
- *	sum of w (x - mean)^2 / (W - W2 / W),	W = sum of w, W2 = sum of w^2,
+ * 	sum of w (x - mean)^2 / (W - W2 / W),	W = sum of w, W2 = sum of w^2,
  *
- * by W^2 / W2, as many visits as these are worth.  W^2 - W2 is twice the sum of all products of
- * two weights, which loses no digits however unequal they are.  With weights of 1 it
- * is the variance with ddof 1, by n.
+ * divided by the effective number of visits, W^2 / W2.  W^2 - W2 is computed as twice the sum of products of
+ * any two weights, which is accurate however unequal they are.  With weights of 1 this is the variance with
+ * ddof 1, divided by n.
  */
 static double
 variance_of_mean(const PairSums *pair)
@@ -105,7 +103,7 @@ variance_of_mean(const PairSums *pair)
 	return sum_value(&pair->squares_apart) / (2 * pair->products / pair->weight) * (pair->squares / pair->weight / pair->weight);
 }
 
-/* N and Q for every pair. */
+/* Compute N and Q of every pair. */
 static void
 measure_pairs(const GroupColumns *group, const double *weight, const double *target, RtmcTable *table)
 {
@@ -133,7 +131,7 @@ measure_pairs(const GroupColumns *group, const double *weight, const double *tar
 	pfree(sum);
 }
 
-/* The standard error of Q for every pair, of which N and Q are known. */
+/* Compute the standard error of Q of every pair, from N and Q. */
 static void
 measure_errors(const GroupColumns *group, const double *weight, const double *target, RtmcTable *table)
 {
@@ -162,12 +160,12 @@ measure_errors(const GroupColumns *group, const double *weight, const double *ta
 	pfree(sums);
 }
 
-/* Returns of which neither a square nor a sum of squares is out of range. */
+/* Up to this size, squares and sums of squares of returns do not overflow. */
 #define LARGEST_HARMLESS 1e100
 
 /*
- * N and Q, where each visit counts 1, without standard errors.  False: some return is so large that these
- * might be out of range, which is not to be missed.
+ * Compute N and Q if all visits weigh 1, without standard errors.  False: a return is so large that standard
+ * errors could overflow, which must be detected.
  */
 static bool
 measure_equal_visits(const GroupColumns *group, Visit which, RtmcTable *table)
@@ -232,8 +230,8 @@ measure_states(RtmcTable *table, double prior, double p)
 }
 
 /*
- * What normalise divides advantages by: their standard deviation (ddof 0) over
- * the steps of the group, each with its rollout's weight, unless it is next to nothing.
+ * The divisor for normalise: the standard deviation (ddof 0) of advantages over the steps of the group, with
+ * their rollouts' weights; or 1 if it is nearly 0.
  */
 static double
 advantage_sd(const GroupColumns *group, const RolloutFacts *facts, const Identities *pairs, const double *pair_advantage)
@@ -263,10 +261,10 @@ advantage_sd(const GroupColumns *group, const RolloutFacts *facts, const Identit
 		most = Max(most, pair_advantage[p]);
 		sum_add(&sum, pair_weight[p] * pair_advantage[p]);
 	}
-	/* Of equal ones it is 0, not what rounding left. */
+	/* If all are equal, the sd is 0, whatever rounding errors would make it. */
 	if (!(least < most))
 		return 1;
-	/* Deviations are squared relative to the largest, lest the square overflow. */
+	/* Divide deviations by the largest one, so that their squares do not overflow. */
 	mean = sum_value(&sum) / all;
 	scale = Max(most - mean, mean - least);
 	for (uint32 p = 0; p < pairs->n; p++)
@@ -275,7 +273,7 @@ advantage_sd(const GroupColumns *group, const RolloutFacts *facts, const Identit
 		sum_add(&squares, pair_weight[p] * (pair_advantage[p] - mean) / scale * ((pair_advantage[p] - mean) / scale));
 	}
 	sd = scale * sqrt(sum_value(&squares) / all);
-	/* Dividing by an infinite sd would silently give 0. */
+	/* Division by an infinite sd would give 0. */
 	if (!isfinite(sd))
 		float_overflow_error();
 	pfree(weight);
@@ -320,7 +318,7 @@ rtmc_table_measure(const GroupColumns *group, const double *target, const double
 	measure_advantages(table);
 }
 
-/* Of the scale of the returns: what two roundings of the same number differ by at most. */
+/* Relative to the scale of returns: more than the rounding error of equal numbers. */
 #define TIE 1e-12
 
 double
@@ -381,7 +379,7 @@ rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 	return weight;
 }
 
-/* Is anything out of range that an advantage in range may hide? */
+/* Is a return or standard error infinite, although the advantage may be finite? */
 static bool
 hides_infinity(const GroupColumns *group, const RtmcTable *table)
 {
@@ -395,7 +393,7 @@ hides_infinity(const GroupColumns *group, const RtmcTable *table)
 	return found;
 }
 
-/* By step the entry of its state or pair, if it is needed. */
+/* By step, the entry of its state or pair, if the column is needed. */
 #define SPREAD(column, entries, of_step) \
 	do { \
 		if ((column) != NULL) \
@@ -408,8 +406,8 @@ hides_infinity(const GroupColumns *group, const RtmcTable *table)
 	} while (0)
 
 /*
- * Unread columns are left out, but not their range check: whether a query
- * fails must not depend on its columns.
+ * Unread columns are omitted, but not their range check: whether a query fails must not depend on the columns
+ * it reads.
  */
 void
 rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns)
@@ -436,7 +434,7 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 	SPREAD(columns[8].number, fine ? fine->confidence : table->pair_confidence, answered);
 }
 
-/* Behind those that rtmc_tree has, too. */
+/* After the parameters shared with rtmc_tree. */
 enum
 {
 	K = N_RTMC_PARAMETERS
@@ -450,8 +448,8 @@ static const Parameter rtmc_parameters[] = {
 static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
 
 /*
- * The table of a group with coarse states, by which the others are backed: a visit is one of a pair of the finer state
- * and an action, and counts in both.
+ * Build the table of a group with coarse states.  A visit is one of a pair of a fine state and an action, and
+ * counts at both levels.
  */
 static void
 rtmc_table_build_levels(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,

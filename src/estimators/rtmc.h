@@ -7,10 +7,10 @@
 #include "parameters.h"
 
 #define PRIOR_MEAN_CHOICES "success_rate", "start_value"
-/* The second of them. */
+/* The second choice. */
 #define PRIOR_MEAN_START_VALUE 1
 
-/* Shared by rtmc and rtmc_tree, in this order. */
+/* Parameters of rtmc and rtmc_tree, in this order. */
 #define RTMC_PARAMETERS \
 	GAMMA_PARAMETER, \
 	NUMBER_PARAMETER("prior", 0, INFINITY), \
@@ -26,7 +26,7 @@ enum
 	N_RTMC_PARAMETERS
 };
 
-/* Of every estimator that has such a table, in this order. */
+/* Columns of every estimator with such a table, in this order. */
 #define RTMC_COLUMNS \
 	{"return", COLUMN_FLOAT8, true}, \
 	{"n_state", COLUMN_INT4, true}, \
@@ -40,14 +40,14 @@ enum
 
 #define ADVANTAGE_COLUMN 6
 
-/* Does anybody read these two? */
+/* Does the query read these two? */
 static inline bool
 errors_are_asked(const EstimateColumn *columns)
 {
 	return columns[7].number != NULL || columns[8].number != NULL;
 }
 
-/* Where states have levels (levels.h), the estimates of a pair of a fine state and an action. */
+/* If states have levels (levels.h): the estimates of pairs of a fine state and an action. */
 typedef struct FineAnswers
 {
 	Identities	pairs;
@@ -59,51 +59,51 @@ typedef struct FineAnswers
 
 typedef struct RtmcTable
 {
-	const FineAnswers *fine;	/* replace those of pairs; or NULL */
+	const FineAnswers *fine;	/* replaces the answers of pairs; or NULL */
 	double	   *returns;		/* G_t by step */
 	Identities	states;
 	Identities	pairs;
-	uint32	   *pair_visits;	/* how many, regardless of their weights */
-	double	   *pair_weight;	/* N(s,a): what they count together */
+	uint32	   *pair_visits;	/* unweighted number */
+	double	   *pair_weight;	/* N(s,a): sum of weights */
 	double	   *pair_q;			/* Q(s,a) */
-	double	   *pair_stderr;	/* of Q; NaN below two visits; or NULL: not needed, and in range as are the returns */
+	double	   *pair_stderr;	/* of Q; NaN below two visits; or NULL if not needed and not infinite */
 	uint32	   *state_visits;
 	double	   *state_v;		/* V'(s) */
-	double	   *pair_advantage; /* Q - V', divided by their sd if asked for */
-	double	   *pair_error;		/* q_error.h fills this and the next */
+	double	   *pair_advantage; /* Q - V', normalized if requested */
+	double	   *pair_error;		/* q_error.h sets this and the next */
 	double	   *pair_confidence;
 } RtmcTable;
 
 /*
- * All but what q_error.h fills; by step, what each counts as a visit, which is for that.  Without
- * errors that may be NULL, as may pair_stderr.
+ * Build the table, except for what q_error.h sets.  Returns the weight of each step as a visit, for q_error.h.
+ * Without with_errors, the result and pair_stderr may be NULL.
  */
 extern double *rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 								const ParameterValue *parameters, bool with_errors, RtmcTable *table);
 
 /*
- * The mean return of the judged rollouts from where they began: unlike a success
- * rate it is discounted and rewarded as the returns are that it is mixed with.
+ * The mean return of the judged rollouts from their first steps.  Unlike a success rate, it is discounted and
+ * has the same unit as the returns with which it is mixed.
  */
 extern double start_value(const GroupColumns *group, const RolloutFacts *facts, const double *returns);
 
-/* What states with few visits are drawn to. */
+/* The mean towards which states with few visits are shrunken. */
 extern double find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *baseline,
 							  const ParameterValue *prior_mean, const ParameterValue *success_above,
 							  const double *returns);
 
 /*
- * All but returns, states, pairs and errors, with `target` by step as what the visits' means are of;
- * `weight` by step is what a visit counts, 0 for a step that is none.
+ * Compute everything but returns, states, pairs and errors, from a target and a weight by step; weight 0 means
+ * that the step is not a visit.
  */
 extern void rtmc_table_measure(const GroupColumns *group, const double *target, const double *weight, double prior,
 							   double prior_mean, RtmcTable *table);
 
-/* The largest of what is compared there, for flatten_ties. */
+/* The largest absolute value involved, for flatten_ties. */
 extern double target_scale(const GroupColumns *group, const double *target, double prior, double prior_mean,
 						   const RtmcTable *table);
 
-/* An action that is worth what its state is has no advantage, despite rounding. */
+/* Set advantages that are zero up to rounding to exactly 0. */
 extern void flatten_ties(double *advantage, uint32 n, double scale);
 
 extern void rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns);

@@ -2,14 +2,13 @@
  * tempo.c
  *		tempo: the temporal difference along the tree of a group's prefixes.
  *
- * V(p) is the mean return R of the judged rollouts that begin with the actions
- * p; before the first step that is all of them.  For the step that extends p to
- * p'
+ * V(p) is the mean return R of the judged rollouts that begin with the actions p; before the first step these are
+ * all rollouts.  For the step that extends p to p',
  *
  *	A = (R - mean R + V(p') - V(p)) / (sd R + epsilon), sd with ddof 1
  *
- * so that a step where no rollout branches off keeps GRPO's advantage.  A step
- * counts as one token does in TEMPO; states play no part.
+ * so that a step at which no rollout branches off keeps GRPO's advantage.  A step takes the place of a token in
+ * TEMPO; states are not used.
  */
 #include "postgres.h"
 
@@ -61,10 +60,7 @@ tempo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	root = measure_sets(x, weight, NULL, group->n_rollouts, 1);
 	by_prefix = measure_sets(columns[0].number, NULL, prefixes.of_step, group->n_steps, prefixes.n);
 
-	/*
-	 * Steps are measured against the rollouts, whose returns alone are the
-	 * statistics: the steps come along with weight 0.
-	 */
+	/* Only the returns of rollouts enter the statistics.  Steps are normalized with them, with weight 0. */
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		double		before = root->mean;

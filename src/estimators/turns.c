@@ -1,29 +1,25 @@
 /*
  * turns.c
- *		mt_grpo, mt_rloo: turn-level and outcome rewards, each normalised over the
- *		group on its own.
+ *		mt_grpo, mt_rloo: turn-level and outcome rewards, each normalized over the group separately.
  *
- * With K_i the turns (steps) of rollout i and K the most in the group,
+ * With K_i the number of turns (steps) of rollout i and K the maximum in the group,
  *
- *	T_{i,l}	= turn reward l of rollout i, normalised over the group at turn l < K
- *	O_i		= return R_i, normalised over the group
+ *	T_{i,l}	= turn reward l of rollout i, normalized over the group at turn l < K
+ *	O_i		= return R_i, normalized over the group
  *	S_{i,k}	= sum_{l=k}^{K-1} discount^(l-k) T_{i,l}
  *	A_{i,k}	= turn_coef * S_{i,k} + (1 if k = K_i else lambda) * discount^(K_i-k) * O_i
  *
- * which for two turns and discount 1 are equations 9 and 10 of MT-GRPO; its
- * code has turn_coef where its paper has lambda.  Turn K has no turn reward of
- * its own: what it earns is the outcome.
+ * For two turns and discount 1 these are equations 9 and 10 of MT-GRPO; its code uses turn_coef where its paper has
+ * lambda.  Turn K has no turn reward: its reward is the outcome.
  *
- * A rollout may stop before turn K.  'zero_pad' gives it a turn reward of 0 in
- * the turns it did not take, so that every rollout's sum has the same terms:
- * with other numbers of terms the baselines subtracted depend on where a
- * rollout stopped, and stopping earns or costs something by itself.  'skip'
- * leaves it out of these turns; 'error' refuses it.
+ * A rollout may stop before turn K.  'zero_pad' gives it a turn reward of 0 in the turns that it did not take, so
+ * that the sums of all rollouts have the same terms.  Otherwise the baselines subtracted would depend on where a
+ * rollout stopped, and stopping itself would be rewarded or punished.  'skip' leaves it out of these turns; 'error'
+ * rejects it.
  *
- * A rollout that never had a turn reward is one whose turn rewards were 0; or,
- * with without_turn_reward 'merge', as MT-GRPO's code has it, all its steps get
- * the advantage of the merged rewards, R plus all turn rewards, normalised over
- * the group.
+ * A rollout without any turn reward is treated as one with turn rewards of 0.  With without_turn_reward 'merge', as
+ * in MT-GRPO's code, all its steps instead get the advantage of the merged rewards: R plus all turn rewards,
+ * normalized over the group.
  */
 #include "postgres.h"
 
@@ -50,8 +46,8 @@ enum
 #define WITHOUT_MERGE		1
 
 /*
- * K.  Where not all judged rollouts have it and shall be refused, that is an
- * error, or *unequal in a group that is forgiving.
+ * K.  If not all judged rollouts have K turns and refuse_unequal is set, raise an error or, in a lenient
+ * group, set *unequal.
  */
 static uint32
 count_turns(const GroupColumns *group, const RolloutFacts *facts, bool refuse_unequal, bool *unequal)
@@ -81,7 +77,7 @@ count_turns(const GroupColumns *group, const RolloutFacts *facts, bool refuse_un
 	return group->n_rollout_steps[longest];
 }
 
-/* Judged rollouts that stopped before turn l, by l from 0 to n_turns - 1. */
+/* The number of judged rollouts that stopped before turn l, for l from 0 to n_turns - 1. */
 static void
 count_stopped(const GroupColumns *group, const RolloutFacts *facts, uint32 n_turns, uint32 *stopped)
 {
@@ -99,9 +95,8 @@ count_stopped(const GroupColumns *group, const RolloutFacts *facts, uint32 n_tur
 }
 
 /*
- * T of every step, and of a rollout that stopped earlier at entry n_steps + l:
- * the rollouts that did not take turn l are one more member of its set, which
- * counts as many times as there are of them.
+ * T of every step, and at entry n_steps + l that of rollouts that stopped before turn l: they are one more
+ * member of its set, weighted by their number.
  */
 static double *
 normalise_turns(const GroupColumns *group, const RolloutFacts *facts, uint32 n_turns, bool pad,
@@ -140,7 +135,7 @@ normalise_turns(const GroupColumns *group, const RolloutFacts *facts, uint32 n_t
 	return normalised;
 }
 
-/* The sum of a rollout's turn rewards, its return added to it; false if it has none. */
+/* The sum of a rollout's turn rewards plus its return; false if it has no turn reward. */
 static bool
 merge_rewards(const GroupColumns *group, const RolloutFacts *facts, uint32 rollout, double *merged)
 {
@@ -161,7 +156,7 @@ merge_rewards(const GroupColumns *group, const RolloutFacts *facts, uint32 rollo
 	return any;
 }
 
-/* Rollouts without turn rewards: their steps get the group's merged GRPO. */
+/* Give the steps of rollouts without turn rewards the merged GRPO advantage. */
 static void
 merge_without_turn_reward(const GroupColumns *group, const RolloutFacts *facts, const NormaliseOptions *options,
 						  EstimateColumn *columns)
@@ -203,7 +198,7 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 
 	episode_advantages(group, facts, false, &options, outcome, NULL);
 
-	/* S of the turns from l on, for rollouts that stopped before l. */
+	/* S from turn l on, for rollouts that stopped before l. */
 	for (uint32 l = n_turns; l-- > 1;)
 	{
 		CHECK_ONCE_IN_A_WHILE(l);

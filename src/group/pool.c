@@ -4,7 +4,7 @@
  *		rollouts.
  *
  * A rollout in both is in the pool once, as the group has it: its return must not count twice, and the group's
- * value is the newer one, so it has the later judgement.
+ * value is the newer one, so it has the later judgment.
  */
 #include "postgres.h"
 

@@ -1,9 +1,9 @@
 /*
  * backed.c
- *		Bellman's equations of fine states that are backed by coarse ones.
+ *		Bellman's equations of fine states that are backed by coarse states.
  *
- * Unknowns are the fine states, then the coarse ones.  Coarse states are few where it matters how fast
- * this is, and with histories for fine states what leads from one to another is nearly acyclic: see bordered.c.
+ * The unknowns are the fine states, followed by the coarse ones.  Where speed matters, coarse states are few,
+ * and if fine states are histories, the edges between them are nearly acyclic: see bordered.c.
  */
 #include "postgres.h"
 
@@ -14,12 +14,12 @@
 #include "estimators/values/solve_equations.h"
 #include "sum.h"
 
-/* What the visits of a state add up to, by state of the fine and of the coarse level. */
+/* Sums over the visits of a state: by fine state, followed by coarse state. */
 typedef struct Visits
 {
 	Sum		   *reward;
 	double	   *leak;
-	int32	   *coarse;			/* of a fine state */
+	int32	   *coarse;			/* by fine state */
 } Visits;
 
 static void

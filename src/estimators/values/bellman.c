@@ -1,24 +1,23 @@
 /*
  * bellman.c
- *		Bellman's equations of a group, for lambda 0 and above.
+ *		Bellman's equations of a group, for all lambda.
  *
  * With lambda 0 the unknowns are the states:
  *
  *	(N(s) + prior) V(s) = sum of w_t [r_t + gamma V(s_(t+1))] over visits t of s + prior * prior_mean
  *
- * With lambda between 0 and 1 the targets of the steps are unknowns beside them,
+ * With lambda between 0 and 1 the targets of the steps are further unknowns:
  *
  *	(N(s) + prior) V(s) = sum of w_t G_t over visits t of s + prior * prior_mean
  *	G_t = r_t + gamma (1 - lambda) V(s_(t+1)) + gamma lambda G_(t+1)
  *
- * which has the solution of LSTD(lambda) (the sum of the TD errors that follow a visit, weighted by
- * (gamma lambda)^k, is G_t - V(s_t)) without its dense matrix, and as every G_t leads
- * to the end of its rollout it is regular for every gamma and lambda.  With lambda 1 the
- * targets are the returns and nothing needs solving.  N(s) is the sum of the visits'
- * weights w_t, of which each is 1 unless the rollouts differ in weight.
+ * The solution is that of LSTD(lambda) (the sum of the TD errors after a visit, weighted by (gamma lambda)^k, is
+ * G_t - V(s_t)), without its dense matrix.  Since every G_t leads to the end of its rollout, the system is regular
+ * for every gamma and lambda.  With lambda 1 the targets are the returns, and no equations are solved.  N(s) is the
+ * sum of the weights w_t of its visits, which are 1 unless the rollouts differ in weight.
  *
- * A rollout that was cut off where its last step led has no G_(t+1) there: V(s_(t+1))
- * replaces it, for every lambda.
+ * A rollout that was truncated in the state to which its last step led has no G_(t+1) there; for every lambda,
+ * V(s_(t+1)) takes its place.
  */
 #include "postgres.h"
 
@@ -57,7 +56,7 @@ sum_rewards(const GroupColumns *group, const Identities *states, const BellmanOp
 	return sum;
 }
 
-/* What of each state leads to no other, but for the prior: its visits that end there, and discount. */
+/* The leak of each state without the prior: visits that end there, and discount. */
 static double *
 sum_leaks(const GroupColumns *group, const Identities *states, const int32 *next, const BellmanOptions *options)
 {
@@ -95,7 +94,7 @@ merge_edges(const Adjacency *next, uint32 state, double factor, uint32 unknown, 
 		int32		target = next->priced ? next->priced[e].node : next->neighbour[e];
 		double		weight = next->priced ? factor * next->priced[e].cost : factor;
 
-		/* Places in equations before this one are before its own. */
+		/* Places in earlier equations are at most begin. */
 		if (place[target] > begin)
 			equations->weight[place[target] - 1] += weight;
 		else
@@ -108,7 +107,7 @@ merge_edges(const Adjacency *next, uint32 state, double factor, uint32 unknown, 
 	return end;
 }
 
-/* Lambda 0. */
+/* The equations for lambda 0. */
 static void
 state_equations(const GroupColumns *group, const Identities *states, const int32 *next,
 				const BellmanOptions *options, ValueEquations *equations)
@@ -137,7 +136,7 @@ state_equations(const GroupColumns *group, const Identities *states, const int32
 	pfree(rewards);
 }
 
-/* Lambda above 0: unknown states->n + i is the target of step i. */
+/* The equations for lambda above 0.  Unknown states->n + i is the target of step i. */
 static void
 step_equations(const GroupColumns *group, const Identities *states, const int32 *next,
 			   const BellmanOptions *options, ValueEquations *equations)
@@ -193,7 +192,7 @@ step_equations(const GroupColumns *group, const Identities *states, const int32 
 	pfree(step);
 }
 
-/* The state in which a rollout was cut off; NO_IDENTITY: it ended. */
+/* The state in which a rollout was truncated; NO_IDENTITY: it ended. */
 static inline int32
 cut_state(const GroupColumns *group, const int32 *next, uint32 rollout)
 {
@@ -209,7 +208,7 @@ has_cuts(const GroupColumns *group, const int32 *next)
 	return false;
 }
 
-/* The values of the states; NULL if no target needs them. */
+/* The values of the states, or NULL if no target needs them. */
 static double *
 state_values(const GroupColumns *group, const Identities *states, const int32 *next, const BellmanOptions *options)
 {

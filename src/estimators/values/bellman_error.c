@@ -2,31 +2,31 @@
  * bellman_error.c
  *		q_error of values that satisfy Bellman's equation.
  *
- * Here the targets contain values that are estimates themselves, so that their spread says
- * little of their error.  What is new in a target, its innovation, is pooled as in
- * q_error.c (with f 1); before any visit its variance is that of a return by the steps that it is the sum
- * of.  What it adds to the error of later values follows Bellman's equation too (the uncertainty
- * Bellman equation; O'Donoghue, Osband, Munos and Mnih 2018): with u the variance of V,
+ * Here targets contain values, which are estimates themselves, so the spread of targets says little about their
+ * error.  The new part of a target, its innovation, is pooled as in q_error.c (with f 1).  Its prior variance is that
+ * of a return divided among the steps of which the return is the sum.  Its effect on the error of later values also
+ * follows Bellman's equation (the uncertainty Bellman equation; O'Donoghue, Osband, Munos and Mnih 2018): with u the
+ * variance of V,
  *
  *	u(s)		= c(s) + w(s)^2 * mean of u over the states s' != s that visits of s led to
  *	c(s)		= sum over a of N(s,a) * (pair(s,a) + (Q(s,a) - V(s))^2) / N'(s)^2
  *	N'(s)		= N(s) + prior - g n(s,s),	w(s) = g (N(s) - n(s,s)) / N'(s)
  *
- * where an end has u 0, n(s,s) visits of s stayed there, whose own error comes back to it in full,
- * and errors of different states go together, so that that of their mean is no less than
- * their mean.  g = gamma (1 - lambda) / (1 - gamma lambda) is what a lambda-return has of later values, taken
- * for those of the next state.  A prior makes V less uncertain and wrong, by what it differs by from the V
- * without a prior, which solves Bellman's equation once more:
+ * where an end has u 0, and n(s,s) visits of s stayed in s, so that the error of s returns to it in full.  Errors of
+ * different states are taken to be equal in sign, so that the variance of their mean is at least the mean of their
+ * variances.  g = gamma (1 - lambda) / (1 - gamma lambda) is the share of later values in a lambda-return, all taken
+ * to be that of the next state.  A prior makes V less uncertain but biased.  The bias, the difference to V without
+ * prior, solves another Bellman equation:
  *
  *	b(s)		= (prior * (prior_mean - V(s)) + g * sum of b over the states that visits of s led to) / N(s)
  *
- * Both go into the error of Q, with what shrinking q towards its state would move it by (q_error.c):
+ * The error of Q includes both, and the move of q if shrunken towards its state (q_error.c):
  *
  *	q_error^2	= t^2 * (pair(s,a) / (n + 3/4) + (c / (n + c) * (q - mean(s)))^2
  *				  + g^2 * mean of u + (g * mean of b)^2),	t = 1 + 1.8 / rollouts, c = 3
  *
- * with means over the states that visits of (s,a) led to.  Where all returns are 0, q_error is what as many
- * failures as there are rollouts leave open.
+ * with means over the states that visits of (s,a) led to.  If all returns are 0, q_error is what as many failures as
+ * there are rollouts leave open.
  */
 #include "postgres.h"
 
@@ -39,16 +39,16 @@
 
 #define FEW_ROLLOUTS 1.8
 #define BOUNDED_VISITS 0.75
-/* Visits that the mean of its state counts in what a pair's may be. */
+/* Visits that the mean of its state counts in the posterior mean of a pair. */
 #define STATE_VISITS 3.0
 
-/* By state, of its visits. */
+/* By state: sums of the weights of visits. */
 typedef struct StateVisits
 {
 	double		all;
 	double		staying;
 	double		ended;
-	double		innovation;		/* sum of the variances of what each adds */
+	double		innovation;		/* sum of the variances of innovations, by squared weight */
 } StateVisits;
 
 /* The sum of discount^(2 t) over the steps of a rollout. */
@@ -60,7 +60,7 @@ sum_of_squared_discounts(double discount, uint32 n_steps)
 	return expm1(2.0 * n_steps * log(discount)) / expm1(2 * log(discount));
 }
 
-/* What an innovation's variance is of a return's, if all steps of a rollout have the same. */
+/* The variance of an innovation as a fraction of a return's, if all steps of a rollout have the same variance. */
 static double
 innovation_share(const GroupColumns *group, const Identities *states, const BellmanOptions *options)
 {
@@ -113,7 +113,7 @@ measure_visits(const GroupColumns *group, const double *weight, const int32 *nex
 	return visits;
 }
 
-/* u, by state. */
+/* The variances u, by state. */
 static double *
 solve_variances(const Adjacency *targets, const StateVisits *visits, uint32 n_states, const BellmanOptions *options,
 				double g)
@@ -146,8 +146,8 @@ solve_variances(const Adjacency *targets, const StateVisits *visits, uint32 n_st
 }
 
 /*
- * b, by state.  Rollouts that are cut off in states from which no end is reached have no V
- * without a prior if there is no discount: with `bounded` it counts here, too.
+ * The biases b, by state.  Without discount and prior, states from which truncated rollouts reach no end have
+ * no V.  With bounded, the prior is therefore included here too.
  */
 static double *
 solve_biases(const Adjacency *targets, const StateVisits *visits, const RtmcTable *table, const BellmanOptions *options,
@@ -175,7 +175,7 @@ solve_biases(const Adjacency *targets, const StateVisits *visits, const RtmcTabl
 	return b;
 }
 
-/* Whether a rollout's last step leads on. */
+/* Does the last step of any rollout lead on? */
 static bool
 leads_on(const GroupColumns *group, const int32 *next)
 {
@@ -185,7 +185,7 @@ leads_on(const GroupColumns *group, const int32 *next)
 	return false;
 }
 
-/* By pair, the mean of what is known by state over the states that its visits led to. */
+/* By pair, the mean of a quantity by state over the states that its visits led to. */
 static double *
 mean_of_next(const GroupColumns *group, const double *weight, const int32 *next, const double *of_state,
 			 const RtmcTable *table)
@@ -200,7 +200,7 @@ mean_of_next(const GroupColumns *group, const double *weight, const int32 *next,
 	return mean;
 }
 
-/* By pair, in units: the square of what is wrong with Q since later values are. */
+/* By pair, in units: the squared error of Q due to errors of later values. */
 static double *
 square_later_errors(const GroupColumns *group, const double *weight, const int32 *next, const StateVisits *visits,
 					const BellmanOptions *options, double g, double unit, const RtmcTable *table)

@@ -1,13 +1,12 @@
 /*
  * bordered.c
- *		Value equations in bordered form: the unknowns but the last few, the border, are expressed by
- *		the border, and what is left is a dense system of its own.
+ *		Value equations in bordered form: all unknowns but the last few, the border, are expressed by the
+ *		border, which leaves a dense system for the border alone.
  *
- * An inner unknown's row is V = sum of share_b V_b over the border + constant, with the share that
- * leaks beside them.  Components of the inner unknowns come after those that they lead to, so each needs the rows
- * of what was done before, and a small dense block where its members lead to one another.
- * Nothing is ever subtracted (Grassmann, Taksar, Heyman 1985): what an unknown's weights
- * and leak add up to is summed anew wherever it is divided by.
+ * The row of an inner unknown is V = sum of share_b V_b over the border + constant, plus the share that leaks.
+ * Components of inner unknowns come after those that they lead to, so each needs only finished rows, and a small
+ * dense block if its members lead to one another.  Nothing is ever subtracted (Grassmann, Taksar, Heyman 1985):
+ * the sum of an unknown's weights and leak is computed again whenever it is the divisor.
  */
 #include "postgres.h"
 
@@ -17,13 +16,13 @@
 #include "estimators/values/bordered.h"
 #include "estimators/values/components.h"
 
-/* Beyond these, the sparse way is as fast, or rows would be too much memory. */
+/* Beyond these, the sparse solver is as fast, or rows would take too much memory. */
 #define MOST_BORDER		80
 #define MOST_ENTRIES	((uint64) 8 * 1024 * 1024)
-/* The border's own elimination, in operations for each inner unknown. */
+/* The maximum work for the border itself, in operations per inner unknown. */
 #define MOST_WORK		1000
 
-/* Entries of a row come by fours, which compilers know how to do at once. */
+/* Row widths are multiples of four, for vector instructions. */
 #define ROW_STEP		4
 #define ROW_WIDTH(n)	(((n) + ROW_STEP - 1) / ROW_STEP * ROW_STEP)
 
@@ -34,9 +33,9 @@ typedef struct Bordered
 	const ValueEquations *equations;
 	uint32		n_inner;
 	uint32		n_border;
-	uint32		width;			/* of a row: shares of the border, the leak's, the constant */
+	uint32		width;			/* of a row: shares of the border, the leak's share, the constant */
 	double	   *rows;			/* of the inner unknowns */
-	int32	   *place;			/* in the block that is being solved */
+	int32	   *place;			/* index in the block that is being solved, by inner unknown */
 } Bordered;
 
 bool
@@ -72,14 +71,14 @@ scale_row(double *row, double factor, uint32 width)
  * ----------
  */
 
-/* n unknowns that may all lead to one another, and to what their rows are expressed by. */
+/* A dense system of n unknowns that may all lead to one another, and to what their rows are expressed by. */
 typedef struct Block
 {
 	uint32		n;
-	uint32		stride;			/* of weights */
-	double	   *weight;			/* n rows; the diagonal is not used */
-	double	   *leak;			/* of each, to everything outside the block */
-	double	  **row;			/* of each: where the leak leads, not yet divided */
+	uint32		stride;			/* row width of weight */
+	double	   *weight;			/* n rows; the diagonal is unused */
+	double	   *leak;			/* by unknown: total weight to everything outside the block */
+	double	  **row;			/* by unknown: where that leads, before division */
 	uint32		width;
 } Block;
 
@@ -93,7 +92,7 @@ weight_before(const Block *block, uint32 i)
 	return sum;
 }
 
-/* Rows become the unknowns' own: divided, and without each other. */
+/* Turn the rows into the solution: divided, and without references to one another. */
 static void
 solve_block(Block *block)
 {
@@ -156,7 +155,7 @@ row_of(const Bordered *bordered, uint32 inner)
 	return bordered->rows + (Size) inner * bordered->width;
 }
 
-/* Member i of a block: what leads out of it goes into the row, and the rest into the weights. */
+/* Set member i of a block: edges out of the block are added to the row, others to the weights. */
 static void
 fill_member(const Bordered *bordered, Block *block, uint32 i, uint32 unknown)
 {
@@ -189,7 +188,7 @@ fill_member(const Bordered *bordered, Block *block, uint32 i, uint32 unknown)
 	block->leak[i] = leak;
 }
 
-/* The row of one that leads to no inner unknown that has none yet, but itself. */
+/* Compute the row of an unknown that leads to finished inner unknowns, the border and itself only. */
 static void
 express_alone(const Bordered *bordered, uint32 unknown)
 {
@@ -215,7 +214,7 @@ express_alone(const Bordered *bordered, uint32 unknown)
 	}
 }
 
-/* The rows of the inner unknowns. */
+/* Compute the rows of all inner unknowns. */
 static void
 express_by_border(Bordered *bordered)
 {
@@ -254,7 +253,7 @@ express_by_border(Bordered *bordered)
 	free_components(&components);
 }
 
-/* The values of the border, when all others are expressed by it. */
+/* Compute the values of the border, once all inner unknowns are expressed by it. */
 static void
 solve_border(const Bordered *bordered, double *value)
 {
@@ -266,7 +265,7 @@ solve_border(const Bordered *bordered, double *value)
 	allocate_block(&block, n, bordered->width);
 	for (uint32 b = 0; b < n; b++)
 	{
-		/* It leads to the border and nowhere else: the row has all weights. */
+		/* It leads only to the border, since inner unknowns are expressed by it: the row has all weights. */
 		block.row[b] = row;
 		fill_member(bordered, &block, b, bordered->n_inner + b);
 		memcpy(block.weight + (Size) b * block.stride, row, n * sizeof(double));

@@ -1,10 +1,8 @@
 /*
  * components.c
- *		Tarjan's algorithm, without recursion: a group may have a million steps in
- *		a row.  Linear in nodes and edges.
+ *		Tarjan's algorithm, without recursion: a rollout may have a million steps.  Linear in nodes and edges.
  *
- * The walk is kept in arrays: parent[v] is where it came from, at[v] the next
- * edge to look at.
+ * The path of the search is stored in arrays: parent[v] is the node before v, at[v] the next edge to follow.
  */
 #include "postgres.h"
 
@@ -22,11 +20,11 @@ typedef struct ComponentSearch
 	uint32		n_nodes;
 	const uint32 *first;
 	const int32 *target;
-	uint32	   *order;			/* 1 + when a node was seen; NOT_SEEN, FINISHED */
-	uint32	   *low;			/* least order reached from it */
+	uint32	   *order;			/* when a node was seen, from 1; NOT_SEEN; FINISHED */
+	uint32	   *low;			/* lowest order reached from it */
 	uint32	   *at;
 	int32	   *parent;
-	int32	   *open;			/* stack of nodes seen and not finished */
+	int32	   *open;			/* stack of nodes that are seen and not finished */
 	uint32		n_open;
 	uint32		n_seen;
 	uint32		n_finished;

@@ -1,19 +1,16 @@
 /*
  * elimination.c
- *		Elimination of the unknowns of a component, as far as it stays sparse.
+ *		Eliminates the unknowns of a component, as long as it stays sparse.
  *
- * Unknowns are eliminated one by one, next always one with the least product of
- * edges in and out: its equation is put into those that it is a target of.  What
- * is on the diagonal is never stored but always the sum of an unknown's leak
- * and weights, of which none is negative, so nothing is subtracted and digits are
- * not lost however rarely the rollouts leave the component (Grassmann, Taksar,
- * Heyman 1985).
+ * Unknowns are eliminated one by one, always one with the least product of numbers of edges in and out: its equation
+ * is substituted into those that have it as a target.  The diagonal is not stored but always computed as the sum of
+ * an unknown's leak and weights, none of which is negative.  So nothing is subtracted, and no digits are lost however
+ * rarely rollouts leave the component (Grassmann, Taksar, Heyman 1985).
  *
- * Rows of long rollouts have few edges and stay so.  But a component may as well be
- * as good as random, and then the rows of what is left fill: elimination ends when
- * they hold MAX_ENTRIES more than twice what there was, or took MAX_WORK.
- * A component of up to 1000 unknowns is always eliminated; or, where sweeps find the
- * rest in little time, `sparsely`: while the rows do not fill at all.
+ * Rows of long rollouts have few edges and stay sparse.  But a component may be practically random, and then the
+ * remaining rows fill up: elimination ends when they have more than twice the original entries plus MAX_ENTRIES, or
+ * took MAX_WORK.  A component of up to 1000 unknowns is always eliminated.  If sweeps solve the rest quickly,
+ * elimination is done `sparsely`: only as long as the rows do not fill up at all.
  */
 #include "postgres.h"
 
@@ -21,10 +18,10 @@
 
 #include "estimators/values/elimination.h"
 
-/* As many as 1024 unknowns can have. */
+/* The number of entries that 1024 unknowns can have. */
 #define MAX_ENTRIES		(1024 * 1024)
 #define MAX_WORK		UINT64CONST(2000000000)
-/* Work for each edge that there was, where sweeps do the rest in little time. */
+/* Maximum work per original edge, if sweeps solve the rest quickly. */
 #define SPARSE_WORK		UINT64CONST(16)
 
 static uint32
@@ -48,7 +45,7 @@ enqueue(ComponentSolver *solver, int32 node)
 	solver->lowest = Min(solver->lowest, which);
 }
 
-/* The first of a bucket has the bucket for its previous, as a negative number. */
+/* previous of the first node in a bucket encodes the bucket as a negative number. */
 static void
 dequeue(ComponentSolver *solver, int32 node)
 {
@@ -81,7 +78,7 @@ diagonal(const ComponentSolver *solver, int32 node)
 	return sum;
 }
 
-/* Put the equation of `node`, whose diagonal is known, into that of a source of it. */
+/* Substitute the equation of node, whose diagonal is given, into that of one of its sources. */
 static void
 substitute(ComponentSolver *solver, int32 source, int32 node, double node_diagonal)
 {

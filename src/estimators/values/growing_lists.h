@@ -1,6 +1,6 @@
 /*
  * growing_lists.h
- *		Lists that grow, many of them in one array that does.
+ *		Many growing lists in one growing array.
  */
 #ifndef STEPADV_GROWING_LISTS_H
 #define STEPADV_GROWING_LISTS_H
@@ -29,7 +29,7 @@ make_list_pool(Size width)
 	return pool;
 }
 
-/* An empty list with room for so many.  It moves the pool's items. */
+/* Begin an empty list with this room.  May move the pool's items. */
 static inline void
 begin_list(ListPool *pool, uint32 room, GrowingList *list)
 {
@@ -42,7 +42,7 @@ begin_list(ListPool *pool, uint32 room, GrowingList *list)
 	pool->used += room;
 }
 
-/* Room for one more: a list that is full moves to the end of its pool. */
+/* Add an item to a list, and return its place.  A full list moves to the end of its pool. */
 static inline void *
 extend_list(ListPool *pool, GrowingList *list)
 {

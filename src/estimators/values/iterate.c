@@ -1,16 +1,15 @@
 /*
  * iterate.c
- *		Gauss-Seidel sweeps, helped along.
+ *		Gauss-Seidel sweeps with corrections.
  *
- * Sweeps converge for all value equations, as each unknown leads to a leak: the sum of what is
- * open in the equations never grows.  But they are slow where leaks are rare, since a
- * sweep hardly moves a value that all unknowns have in common.  That one is found
- * directly: in the sum of all equations the weights cancel (aggregation to a single
- * unknown).  What fewer unknowns have in common BiCGSTAB finds (van der Vorst 1992; with
- * a sweep for its preconditioner), whose corrections are taken while they bring something.
+ * Sweeps converge for all value equations, since each unknown leads to a leak: the sum of absolute residuals never
+ * grows.  But they are slow if leaks are rare, since a sweep hardly changes the part of the values that all unknowns
+ * have in common.  That part is computed directly: in the sum of all equations the weights cancel (aggregation to a
+ * single unknown).  BiCGSTAB (van der Vorst 1992; preconditioned with a sweep) finds what fewer unknowns have in
+ * common.  Its corrections are applied as long as they help.
  *
- * In a shift what is open at most doubles; where sweeps do not make up for that, there
- * are twice as many before the next.
+ * A shift at most doubles the residuals.  If the sweeps do not make up for that, their number before the next
+ * shift is doubled.
  */
 #include "postgres.h"
 
@@ -24,20 +23,20 @@
 
 #define SWEEPS_AT_ONCE		8
 #define CORRECTION_STEPS	200
-/* What a correction leaves of what was open before it. */
+/* Residual of a sufficient correction, relative to the residual before it. */
 #define CORRECTION_ENOUGH	1e-12
 #define MAX_SWEEPS			1000000
 
 typedef struct Iteration
 {
 	const ValueEquations *equations;
-	double	   *diagonal;		/* leak and weights of each unknown */
+	double	   *diagonal;		/* sum of leak and weights of each unknown */
 	double	   *value;
-	double	   *residual;		/* what is open in each equation */
-	double		leaks;			/* of all */
+	double	   *residual;		/* of each equation */
+	double		leaks;			/* sum of all leaks */
 } Iteration;
 
-/* Each unknown in turn becomes the value of its equation by the others; constants count so many times. */
+/* Set each unknown in turn to the value that its equation gives, with its constant multiplied by constants. */
 static void
 sweep(const Iteration *iteration, double constants, double *value)
 {
@@ -55,10 +54,7 @@ sweep(const Iteration *iteration, double constants, double *value)
 	}
 }
 
-/*
- * Fills the residuals and returns the sum of their sizes; `noise` is what that is
- * computed from by rounding alone.
- */
+/* Compute the residuals, and return the sum of their absolute values; *noise is the part due to rounding errors. */
 static double
 measure_residuals(const Iteration *iteration, double *noise)
 {
@@ -71,12 +67,12 @@ measure_residuals(const Iteration *iteration, double *noise)
 	{
 		double		sum = equations->constant[i] - equations->leak[i] * value[i];
 
-		/* By differences, which are small where values have much in common. */
+		/* By differences, which are small if values have much in common. */
 		for (uint32 e = equations->first[i]; e < equations->first[i + 1]; e++)
 			sum += equations->weight[e] * (value[equations->target[e]] - value[i]);
 		iteration->residual[i] = sum;
 		open += fabs(sum);
-		/* Of so many terms, and those of a sum of 16 (any small number) beside. */
+		/* Rounding errors of so many terms, and of a sum of 16 (any small number) in addition. */
 		size += (equations->first[i + 1] - equations->first[i] + 16.0) *
 			(fabs(equations->constant[i]) + iteration->diagonal[i] * fabs(value[i]));
 		if (i % 1024 == 0)
@@ -86,7 +82,7 @@ measure_residuals(const Iteration *iteration, double *noise)
 	return open;
 }
 
-/* Move all values by what makes the sum of the equations hold. */
+/* Shift all values so that the sum of the equations holds. */
 static void
 shift_all(const Iteration *iteration)
 {
@@ -104,7 +100,7 @@ shift_all(const Iteration *iteration)
  * ----------
  */
 
-/* The equations' left side of x as a sweep sees it: what one would take away from x. */
+/* Apply the preconditioned matrix to x: x minus its sweep without constants. */
 static void
 apply(const Iteration *iteration, const double *x, double *result)
 {
@@ -116,7 +112,7 @@ apply(const Iteration *iteration, const double *x, double *result)
 		result[i] = x[i] - result[i];
 }
 
-/* One of them separates any two other loops over all. */
+/* Also checks for interrupts, since a call separates any two other loops over all unknowns. */
 static double
 dot(uint32 n, const double *x, const double *y)
 {
@@ -128,7 +124,7 @@ dot(uint32 n, const double *x, const double *y)
 	return sum;
 }
 
-/* What to add to the values, by BiCGSTAB; as good as it gets in so many steps. */
+/* Find a correction of the values by BiCGSTAB, with at most CORRECTION_STEPS steps. */
 static void
 find_correction(const Iteration *iteration, double *correction)
 {
@@ -166,7 +162,7 @@ find_correction(const Iteration *iteration, double *correction)
 		apply(iteration, r, t);
 		tt = dot(n, t, t);
 		omega = tt > 0 ? dot(n, t, r) / tt : 0;
-		/* It breaks down where one of these is 0. */
+		/* BiCGSTAB breaks down if one of the divisors is 0. */
 		if (!isfinite(alpha) || !isfinite(omega))
 			break;
 		for (uint32 i = 0; i < n; i++)
@@ -184,7 +180,7 @@ find_correction(const Iteration *iteration, double *correction)
 	pfree(t);
 }
 
-/* Takes a correction if it leaves less open; `open` is that before and after. */
+/* Apply a correction if it halves the residuals; *open is their sum before and after. */
 static bool
 correct(const Iteration *iteration, double *open)
 {
@@ -214,7 +210,7 @@ correct(const Iteration *iteration, double *open)
 }
 
 /* ----------
- * All of it
+ * The iteration
  * ----------
  */
 
@@ -241,7 +237,7 @@ iterate_value_equations(const ValueEquations *equations, double *value)
 		for (uint32 s = 0; s < block; s++)
 			sweep(&iteration, 1, value);
 		open = measure_residuals(&iteration, &noise);
-		/* Rounding lets it come no nearer, or an overflow has made an end of it. */
+		/* Rounding errors prevent further progress, or there was an overflow. */
 		if ((open <= noise && open > open_before / 2) || open == 0 || !isfinite(open))
 		{
 			pfree(iteration.diagonal);

@@ -1,6 +1,6 @@
 /*
  * neighbours.c
- *		The adjacency of a group's graph, by a counting sort of its steps.
+ *		The adjacency lists of a group's graph, by a counting sort of its steps.
  */
 #include "postgres.h"
 
@@ -18,8 +18,8 @@ find_neighbours(const GroupColumns *group, uint32 n_nodes, const int32 *from, co
 	uint32	   *fill = first + 1;
 
 	/*
-	 * Counts are stored two places on; their running sum is then one place on, and
-	 * is where it belongs once filling has moved each entry to its node's end.
+	 * Counts are stored two entries later, so their running sum is one entry late.  It is in place once
+	 * filling has moved each entry to the end of its node's neighbors.
 	 */
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{

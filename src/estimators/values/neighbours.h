@@ -1,6 +1,6 @@
 /*
  * neighbours.h
- *		Where the steps of a group lead, gathered by node.
+ *		The nodes to which the steps of a group lead, by node.
  */
 #ifndef STEPADV_NEIGHBOURS_H
 #define STEPADV_NEIGHBOURS_H
@@ -14,9 +14,8 @@ typedef struct PricedNeighbour
 } PricedNeighbour;
 
 /*
- * The neighbours of node v are those at first[v] up to first[v + 1], in one of
- * two arrays: with the cost beside the node, as both are wanted together, or
- * without.
+ * The neighbors of node v are those at first[v] up to first[v + 1], exclusive, in one of two arrays: with
+ * costs next to the nodes, as both are used together, or without costs.
  */
 typedef struct Adjacency
 {
@@ -26,14 +25,14 @@ typedef struct Adjacency
 } Adjacency;
 
 /*
- * Every step with both a `from` and a `to` makes its `to` a neighbour of its
- * `from`, by a counting sort on `from`; with the step's cost, if `cost` is not NULL.
+ * Each step with both a from and a to makes to a neighbor of from, by a counting sort on from; with the step's
+ * cost unless cost is NULL.
  */
 extern void find_neighbours(const GroupColumns *group, uint32 n_nodes, const int32 *from, const int32 *to,
 							const double *cost, Adjacency *adjacency);
 extern void free_neighbours(Adjacency *adjacency);
 
-/* What a step cost: 1 unless given. */
+/* The cost of a step: 1 if not given. */
 static inline double
 known_cost(double cost)
 {

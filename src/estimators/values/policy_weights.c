@@ -1,8 +1,8 @@
 /*
  * policy_weights.c
- *		Visits weighed by what the policy would do, not by what it happened to do.
+ *		Weighs visits by the policy's probabilities instead of the frequencies of its actions.
  *
- * Probabilities are taken relative to the most likely action of a state, so that none is out of range.
+ * Probabilities are computed relative to the most likely action of a state, so that none is out of range.
  */
 #include "postgres.h"
 
@@ -10,7 +10,7 @@
 #include "estimators/values/policy_weights.h"
 #include "sum.h"
 
-/* What no visit falls below, lest it be none: beside one that counts 1 it is nothing, and products of two are above 0. */
+/* The minimum weight, so that a visit stays one: negligible beside 1, but products of two are still above 0. */
 #define LEAST_WEIGHT 1e-100
 
 static _Noreturn void
@@ -27,7 +27,7 @@ refuse_missing_logp(const GroupColumns *group, uint32 step)
 			 errhint("rollout_agg takes logp, the log-probability of the step's action, as its last argument.")));
 }
 
-/* By state, the largest logp of its visits; NaN where that of one is missing. */
+/* By state, the largest logp of its visits; NaN if any is missing. */
 static double *
 find_most_likely(const GroupColumns *group, const Identities *states, const double *weight)
 {
@@ -45,18 +45,18 @@ find_most_likely(const GroupColumns *group, const Identities *states, const doub
 			continue;
 		if (isnan(logp) && !group->forgiving)
 			refuse_missing_logp(group, i);
-		/* Once it is NaN it stays so. */
+		/* Once NaN, it stays NaN. */
 		if (isnan(logp) || logp > most[state])
 			most[state] = logp;
 	}
 	return most;
 }
 
-/* Of a pair or a state, sums over its visits. */
+/* Sums over the visits of a pair or a state. */
 typedef struct PolicySums
 {
 	double		visits;
-	Sum			probability;	/* of a pair: of all visits; of a state: of its pairs' means */
+	Sum			probability;	/* of a pair: over its visits; of a state: sum of its pairs' means */
 } PolicySums;
 
 void

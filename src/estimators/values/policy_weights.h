@@ -4,10 +4,11 @@
 #include "estimators/identity.h"
 
 /*
- * `weight`, by step what a visit counts (0 for none), becomes weight * pi(a|s) N(s) / N(s,a), where pi(a|s) is the mean of
- * exp(logp) over the visits of the pair, divided by the sum of these over the pairs of its state, and N are sums
- * of weights: a state's visits count as many as before, and its pairs as the policy's probabilities.  An error
- * where the logp of a visit is missing; in a forgiving group the pairs of its state keep the weights that they have.
+ * Multiply weight, the weights of visits by step (0: no visit), by pi(a|s) N(s) / N(s,a), where pi(a|s) is the
+ * mean of exp(logp) over the visits of the pair, divided by its sum over the pairs of the state, and N are
+ * sums of weights.  The total weight of a state does not change; its pairs are weighted by the policy's
+ * probabilities.  An error if the logp of a visit is missing; in a lenient group, the pairs of its state then
+ * keep their weights.
  */
 extern void weigh_by_policy(const GroupColumns *group, const Identities *states, const Identities *pairs,
 							double *weight);

@@ -1,10 +1,9 @@
 /*
  * solve_equations.c
- *		The strongly connected components of the equations, each after those that
- *		it leads to: what is acyclic takes one pass over its edges.
+ *		Solves the strongly connected components of the equations, each after those that it leads to.
  *
- * Of a component whose unknowns lead to one another: elimination as far as it stays sparse, sweeps
- * for what is left.
+ * Acyclic parts take one pass over their edges.  A component whose unknowns lead to one another is eliminated
+ * as far as it stays sparse, and sweeps solve the rest.
  */
 #include "postgres.h"
 
@@ -17,7 +16,7 @@
 #include "estimators/values/iterate.h"
 #include "estimators/values/solve_equations.h"
 
-/* Fewer unknowns are always eliminated, and more if one has less of a leak. */
+/* Components of at most this size are always eliminated fully, and larger ones if an unknown has a smaller leak. */
 #define MOST_ELIMINATED		64
 #define LEAST_LEAK			0.005
 
@@ -39,7 +38,7 @@ make_component_solver(uint32 n_unknowns)
 	return solver;
 }
 
-/* What there was goes with all else, at the end. */
+/* Earlier arrays are freed with the memory context, at the end. */
 static void
 make_room(ComponentSolver *solver, uint32 n)
 {
@@ -61,8 +60,8 @@ make_room(ComponentSolver *solver, uint32 n)
 }
 
 /*
- * The rows of the component: targets outside it are known and become constants, edges of
- * a node to itself have no effect, and several to the same target are added up.
+ * The rows of the component.  Targets outside it are known and become constants, edges of a node to itself
+ * have no effect, and edges to the same target are merged.
  */
 static void
 fill_rows(ComponentSolver *solver, const ValueEquations *equations, const int32 *member, const double *value)
@@ -83,7 +82,7 @@ fill_rows(ComponentSolver *solver, const ValueEquations *equations, const int32 
 			int32		node = solver->node_of[equations->target[e]];
 			double		weight = equations->weight[e];
 
-			/* Few rows may have all the edges. */
+			/* A few rows may have most of the edges. */
 			CHECK_ONCE_IN_A_WHILE(e);
 			if (node == NOBODY)
 			{
@@ -148,7 +147,7 @@ solve_row(const ComponentSolver *solver, int32 node)
 	return sum / weight;
 }
 
-/* What is not gone, as equations of its own: node `left[i]` is their unknown i. */
+/* Solve the nodes that are not eliminated as equations of their own: node left[i] is unknown i. */
 static void
 iterate_rest(ComponentSolver *solver)
 {
@@ -173,7 +172,7 @@ iterate_rest(ComponentSolver *solver)
 	{
 		const Entry *row = ROW(solver, left[i]);
 
-		/* What eliminating has left may be long rows. */
+		/* Elimination may have left long rows. */
 		CHECK_FOR_INTERRUPTS();
 		rest.first[i] = end;
 		rest.leak[i] = solver->leak[left[i]];
@@ -197,7 +196,7 @@ iterate_rest(ComponentSolver *solver)
 	free_value_equations(&rest);
 }
 
-/* Sweeps bring each unknown nearer by what it leaks at least, and few lead on: few sweeps, and no digits lost. */
+/* Every unknown has a leak large enough that few sweeps converge, without loss of digits. */
 static bool
 sweeps_are_fast(const ComponentSolver *solver)
 {
@@ -217,7 +216,7 @@ sweeps_are_fast(const ComponentSolver *solver)
 	return true;
 }
 
-/* Fills the members' entries of `value`; those of all other unknowns that they lead to are there. */
+/* Set the members' entries of value.  Those of all other unknowns that they lead to must be set already. */
 static void
 solve_component(ComponentSolver *solver, const ValueEquations *equations, const int32 *member,
 				uint32 n_members, double *value)
@@ -257,11 +256,11 @@ solve_component(ComponentSolver *solver, const ValueEquations *equations, const 
 }
 
 /* ----------
- * All of it
+ * All components
  * ----------
  */
 
-/* One unknown that leads to nothing unknown but itself. */
+/* An unknown that leads to no other unsolved unknown. */
 static double
 solve_alone(const ValueEquations *equations, int32 unknown, const double *value)
 {

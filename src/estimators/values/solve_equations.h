@@ -3,7 +3,7 @@
 
 #include "estimators/values/value_equations.h"
 
-/* value[i], by unknown. */
+/* Set value[i] to the solution for unknown i. */
 extern void solve_value_equations(const ValueEquations *equations, double *value);
 
 #endif							/* STEPADV_SOLVE_EQUATIONS_H */

@@ -2,14 +2,13 @@
  * value_equations.h
  *		Bellman's equations of a finite record.
  *
- * Unknown i has
+ * The equation of unknown i is
  *
  *		(leak_i + sum of weights) V_i = constant_i + sum of weight_e V_target(e)
  *
- * over its edges e, first[i] up to first[i + 1].  A weight is greater than 0; the leak, at
- * least 0, is what of an unknown leads to no other: rollouts that end there, discount,
- * prior.  Every unknown leads, over some edges, to one with a leak, so there is one
- * solution, which is between the least and the greatest constant / leak.
+ * over its edges e, first[i] up to first[i + 1], exclusive.  Weights are positive.  The leak, at least 0, is the
+ * weight that leads to no unknown: ends of rollouts, discount, prior.  Every unknown leads, over some edges, to one
+ * with a leak, so there is exactly one solution, between the least and the greatest constant / leak.
  */
 #ifndef STEPADV_VALUE_EQUATIONS_H
 #define STEPADV_VALUE_EQUATIONS_H
@@ -24,7 +23,7 @@ typedef struct ValueEquations
 	double	   *constant;
 } ValueEquations;
 
-/* Room for so many unknowns and edges, which the caller fills. */
+/* Allocate room for n unknowns and n_edges edges, which the caller fills. */
 extern void allocate_value_equations(uint32 n, Size n_edges, ValueEquations *equations);
 extern void free_value_equations(ValueEquations *equations);
 
