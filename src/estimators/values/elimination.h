@@ -5,7 +5,7 @@
 
 #define NOBODY			(-1)
 
-/* An edge from a row's node to a node.  Also stands for the edge to it: the weight is only in the row. */
+/* An edge, stored in the row of the node that it leads from.  Columns list only the nodes that edges come from. */
 typedef struct Entry
 {
 	double		weight;
