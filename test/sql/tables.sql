@@ -33,6 +33,8 @@ SELECT group_id, rollout_id, step_no, return FROM tab_sum.steps_returns ORDER BY
 SELECT rollout_id, n_steps, outcome, return, success, judged, base_success, model, metadata
 FROM tab_sum.steps_rollouts WHERE group_id = 'g' ORDER BY 1;
 SELECT group_id, n_rollouts, n_judged, n_steps, mean_return, uniform FROM tab_outcome.steps_groups ORDER BY 1;
+-- Ids sort byte by byte, whatever the collation of the database.
+SELECT string_agg(DISTINCT attcollation::regcollation::text, ', ') AS collations FROM pg_attribute WHERE attname IN ('group_id', 'rollout_id') AND attrelid IN ('tab_sum.steps'::regclass, 'tab_sum.rollouts'::regclass);
 -- Columns of the step and of its rollout stand beside the advantage.
 SELECT step_id = (SELECT s.step_id FROM tab_outcome.steps s WHERE s.observation = 'r1 s0') AS step_id_is_the_tables, model, outcome, metadata, rollout_metadata
 FROM tab_outcome.steps_rtmc WHERE rollout_id = 'r1' AND step_no = 0;
