@@ -16,86 +16,71 @@ COMMENT ON FUNCTION stepadv_internal.methods_by_group(stepadv_internal.made_meth
 
 -- ---- Measures of rollouts, and calls
 
--- measures: names of what is measured per rollout; joins: for measures that the group's value does not contain, and
--- for the categories of calls, as l.calls, if requested; ids, numbers: the rollouts and measures from the joins.
+-- measures: names of what is measured per rollout; joins: for measures that the group's value does not contain, as d,
+-- and for what is known of calls, as l; arguments: both as arguments of group_digest.
 CREATE FUNCTION stepadv_internal.digest_joins(a stepadv_internal.attached, has_measures boolean, has_calls boolean,
-	OUT measures text[], OUT joins text, OUT ids text, OUT numbers text)
+	OUT measures text[], OUT joins text, OUT arguments text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	roles CONSTANT text[] := stepadv_internal.available_roles(a);
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
-	tokens text;
-	took regclass;
-	pair integer;
+	by_step CONSTANT boolean := stepadv_internal.step_is_key((a).shown, (a).n_group_columns);
 	category CONSTANT text := CASE WHEN has_calls THEN stepadv_internal.call_category(a, 'b'::text, NULL::text) END;
-	-- Skip calls without a category, ok or grounded, if columns show that.
-	told CONSTANT text := CASE WHEN category = 'b.stepadv_category' THEN ' AND (' || stepadv_internal.list(ARRAY(
-		SELECT c.c FROM unnest('{stepadv_category,stepadv_ok,stepadv_grounded}'::text[]) c(c)
-		WHERE stepadv_internal.column_type((a).shown, c.c) IS NOT NULL), 'b.%1$I IS NOT NULL'::text, ' OR '::text)
-			|| ')' END;
-	call_join CONSTANT text := CASE WHEN has_calls THEN format(' LEFT JOIN (SELECT %1$s, '
-		'stepadv_internal.labelled_calls(%2$s, %3$s, %4$s, %5$s) AS calls FROM %6$s b WHERE %7$s AND b.stepadv_no IS '
-		'NOT NULL%9$s GROUP BY %1$s) l ON %8$s',
-		stepadv_internal.list(keys, 'b.%1$I'::text, ', '::text),
-		CASE WHEN stepadv_internal.step_is_key((a).shown, (a).n_group_columns) THEN 'b.stepadv_step::bigint, 0'
-			ELSE 'b.stepadv_rollout::bigint, ' || stepadv_internal.shown_number(a, 'b'::text) END,
-		category,
-		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_ok'::text) IS NOT NULL THEN 'b.stepadv_ok'
-			ELSE 'NULL::boolean' END,
-		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_grounded'::text) IS NOT NULL
-			THEN 'b.stepadv_grounded' ELSE 'NULL::boolean' END,
-		stepadv_internal.relation_name((a).shown),
-		stepadv_internal.list(keys, 'b.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
-		stepadv_internal.same_group('l'::text, (a).shown, 'g'::text, (a).rows, (a).n_group_columns), told) ELSE '' END;
+	-- Columns of a call beside its category; NULL if there is none, or if it is not requested.
+	told CONSTANT text[] := ARRAY(SELECT CASE WHEN t.is_asked
+			AND stepadv_internal.column_type((a).shown, t.name) IS NOT NULL THEN format('b.%I', t.name) END
+		FROM (VALUES (1, 'stepadv_ok', has_calls), (2, 'stepadv_grounded', has_calls),
+			(3, 'stepadv_response_token_ids', has_measures)) t(i, name, is_asked) ORDER BY t.i);
+	took regclass;
 BEGIN
 	measures := '{}';
-	joins := call_join;
-	IF NOT has_measures THEN
-		RETURN;
+	joins := '';
+	IF has_measures THEN
+		-- The duration of a rollout, if its start and end are in the same adapter.
+		SELECT nullif(min(c.view::oid)::regclass, (a).rows) INTO took
+		FROM unnest('{started_at,ended_at}'::text[]) r(role)
+			CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
+		HAVING count(c.view) = 2 AND min(c.view::oid) = max(c.view::oid);
+		SELECT array_agg(m.name ORDER BY m.i) INTO measures
+		FROM (VALUES (1, 'steps', true), (2, 'turns', 'turn' = ANY (roles)), (3, 'repeats', '{state,action}' <@ roles),
+			(4, 'cost', 'cost' = ANY (roles)),
+			(5, 'response_tokens', told[3] IS NOT NULL), (6, 'seconds', took IS NOT NULL)) m(i, name, is_there)
+		WHERE m.is_there;
 	END IF;
-	-- The number of response tokens of each rollout; NULL if a step has none stored.
-	IF stepadv_internal.column_type((a).shown, 'stepadv_response_token_ids'::text) IS NOT NULL THEN
-		tokens := format('(SELECT %1$s, s.stepadv_rollout, CASE WHEN count(s.stepadv_response_token_ids) = count(*)'
-				' THEN sum(pg_catalog.cardinality(s.stepadv_response_token_ids))::float8 END AS n_tokens FROM %2$s s '
-					'WHERE s.stepadv_no IS NOT NULL GROUP BY %1$s, s.stepadv_rollout)',
-			stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name((a).shown));
+	IF took IS NOT NULL THEN
+		-- NULL if the start or the end is infinite.
+		joins := format(' LEFT JOIN (SELECT %1$s, array_agg(x.stepadv_rollout::bigint) AS ids, array_agg(ARRAY[CASE '
+			'WHEN pg_catalog.isfinite(x.stepadv_started_at) AND pg_catalog.isfinite(x.stepadv_ended_at) THEN '
+			'extract(epoch FROM x.stepadv_ended_at OPERATOR(pg_catalog.-) x.stepadv_started_at)::float8 END]) AS '
+			'numbers FROM %2$s x WHERE x.stepadv_rollout IS NOT NULL GROUP BY %1$s) d ON %3$s',
+			stepadv_internal.list(stepadv_internal.group_columns(took, (a).n_group_columns), 'x.%1$I'::text,
+			', '::text), stepadv_internal.relation_name(took),
+			stepadv_internal.same_group('d'::text, took, 'g'::text, (a).rows, (a).n_group_columns));
+		arguments := 'measured_rollouts => d.ids, measured => d.numbers';
 	END IF;
-	-- The duration of a rollout, if its start and end are in the same adapter.
-	SELECT nullif(min(c.view::oid)::regclass, (a).rows) INTO took FROM unnest('{started_at,ended_at}'::text[]) r(role)
-		CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
-	HAVING count(c.view) = 2 AND min(c.view::oid) = max(c.view::oid);
-	pair := CASE WHEN tokens IS NOT NULL AND took IS NOT NULL THEN 1 ELSE 0 END;
-	SELECT array_agg(m.name ORDER BY m.i) INTO measures
-	FROM (VALUES (1, 'steps', true), (2, 'turns', 'turn' = ANY (roles)), (3, 'repeats', '{state,action}' <@ roles),
-		(4, 'cost', 'cost' = ANY (roles)),
-		(5, 'response_tokens', tokens IS NOT NULL), (6, 'seconds', took IS NOT NULL)) m(i, name, is_there)
-	WHERE m.is_there;
-	-- For each group, its rollouts (ids) and their measures (numbers), from the rows x of a relation with the group's
-	-- columns of a view; place: which of two measures it is (0: the only one).
-	joins := coalesce((SELECT string_agg(format(' LEFT JOIN (SELECT %1$s, array_agg(x.stepadv_rollout::bigint) FILTER '
-		'(WHERE x.stepadv_rollout IS NOT NULL) AS ids, array_agg(ARRAY[%2$s]::float8[]) FILTER (WHERE '
-			'x.stepadv_rollout IS NOT NULL) AS numbers FROM %3$s x GROUP BY %1$s) %4$s ON %5$s',
-		stepadv_internal.list(stepadv_internal.group_columns(m.view, (a).n_group_columns), 'x.%1$I'::text, ', '::text),
-		CASE m.place WHEN 0 THEN m.number WHEN 1 THEN m.number || ', NULL' ELSE 'NULL, ' || m.number END, m.relation,
-		m.alias, stepadv_internal.same_group(m.alias, m.view, 'g'::text, (a).rows, (a).n_group_columns)), ''
-			ORDER BY m.i)
-		FROM (VALUES (1, 't', (a).shown, tokens, 'x.n_tokens', pair),
-			-- NULL if the start or the end is infinite.
-			(2, 'd', took, stepadv_internal.relation_name(took),
-			'CASE WHEN pg_catalog.isfinite(x.stepadv_started_at) AND pg_catalog.isfinite(x.stepadv_ended_at)'
-			' THEN extract(epoch FROM x.stepadv_ended_at OPERATOR(pg_catalog.-) x.stepadv_started_at)::float8 END',
-			2 * pair)) m(i, alias, view, relation, number, place)
-		WHERE m.relation IS NOT NULL), '') || call_join;
-	ids := concat_ws(' || ', CASE WHEN tokens IS NOT NULL THEN 't.ids' END, CASE WHEN took IS NOT NULL
-		THEN 'd.ids' END);
-	numbers := replace(ids, '.ids', '.numbers');
+	-- Skip calls of which nothing is known, if columns show that.
+	IF has_calls OR told[3] IS NOT NULL THEN
+		joins := joins || format(' LEFT JOIN (SELECT %1$s, stepadv_internal.labelled_calls(%2$s, %3$s, %4$s, %5$s, '
+			'%6$s) AS calls FROM %7$s b WHERE %8$s AND b.stepadv_no IS NOT NULL%9$s GROUP BY %1$s) l ON %10$s',
+			stepadv_internal.list(keys, 'b.%1$I'::text, ', '::text),
+			CASE WHEN by_step THEN 'b.stepadv_step::bigint, 0'
+				ELSE 'b.stepadv_rollout::bigint, ' || stepadv_internal.shown_number(a, 'b'::text) END,
+			coalesce(category, 'NULL::text'), coalesce(told[1], 'NULL::boolean'), coalesce(told[2], 'NULL::boolean'),
+			coalesce('pg_catalog.cardinality(' || told[3] || ')', 'NULL::integer'),
+			stepadv_internal.relation_name((a).shown),
+			stepadv_internal.list(keys, 'b.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
+			CASE WHEN category IS NULL OR category = 'b.stepadv_category' THEN ' AND ('
+				|| array_to_string(array_remove(category || told, NULL), ' IS NOT NULL OR ') || ' IS NOT NULL)' END,
+			stepadv_internal.same_group('l'::text, (a).shown, 'g'::text, (a).rows, (a).n_group_columns));
+		arguments := concat_ws(', ', arguments, format('calls => l.calls, calls_by_step => %L::boolean', by_step));
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.digest_joins(stepadv_internal.attached, boolean, boolean) IS
-'part of attach: what is measured of rollouts, the joins for it and for the categories of calls, and the rollouts '
-	'and numbers of g from these joins';
+'part of attach: what is measured of rollouts, the joins for it and for what is known of calls, and both as arguments '
+	'of group_digest';
 
 -- ---- Digests
 
@@ -135,10 +120,7 @@ BEGIN
 	arguments := concat_ws(', ', format('g.%I', stepadv_internal.value_name(a)), format('%L::text[]',
 			ARRAY(SELECT o.method FROM unnest(own) o ORDER BY o.number)),
 		CASE WHEN advantages IS NULL THEN 'NULL::float8[]' ELSE 'm.advantages' END, format('measures => %L::text[]',
-			measures.measures),
-		'measured_rollouts => ' || nullif(measures.ids, ''), 'measured => ' || nullif(measures.numbers, ''),
-		CASE WHEN has_calls THEN format('calls => l.calls, calls_by_step => %L::boolean',
-			stepadv_internal.step_is_key((a).shown, (a).n_group_columns)) END,
+			measures.measures), measures.arguments,
 		format('success_above => %L::float8', coalesce((SELECT (stepadv_internal.method_options(m,
 				(a).options) ->> 'success_above')::float8
 			FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m

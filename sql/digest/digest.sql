@@ -59,14 +59,15 @@ CREATE TYPE stepadv_internal.labelled_calls (
 	STORAGE = extended
 );
 COMMENT ON TYPE stepadv_internal.labelled_calls IS
-'the category, ok and grounded of a group''s calls; made and read within a query, without a text or binary form';
+'the category, ok, grounded and number of tokens of a group''s calls; made and read within a query, without a text or '
+'binary form';
 
 CREATE FUNCTION stepadv_internal.labelled_calls_trans(internal, key bigint, number integer, category text, ok boolean,
-	grounded boolean)
+	grounded boolean, n_tokens integer)
 RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_call_labels_trans';
-COMMENT ON FUNCTION stepadv_internal.labelled_calls_trans(internal, bigint, integer, text, boolean, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.labelled_calls_trans(internal, bigint, integer, text, boolean, boolean, integer) IS
 'part of labelled_calls: adds a call';
 
 CREATE FUNCTION stepadv_internal.labelled_calls_final(internal) RETURNS stepadv_internal.labelled_calls
@@ -75,13 +76,13 @@ AS 'MODULE_PATHNAME', 'stepadv_call_labels_final';
 COMMENT ON FUNCTION stepadv_internal.labelled_calls_final(internal) IS 'part of labelled_calls: the result';
 
 CREATE AGGREGATE stepadv_internal.labelled_calls(key bigint, number integer, category text, ok boolean,
-	grounded boolean) (
+	grounded boolean, n_tokens integer) (
 	SFUNC = stepadv_internal.labelled_calls_trans, STYPE = internal, SSPACE = 4096,
 	FINALFUNC = stepadv_internal.labelled_calls_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE stepadv_internal.labelled_calls(bigint, integer, text, boolean, boolean) IS
-'for each call of a group, its category, ok and grounded, by step_id (with step_no 0), or by rollout_id and step_no; '
-	'NULL over no rows';
+COMMENT ON AGGREGATE stepadv_internal.labelled_calls(bigint, integer, text, boolean, boolean, integer) IS
+'for each call of a group, its category, ok, grounded and number of response tokens, by step_id (with step_no 0), or '
+	'by rollout_id and step_no; NULL over no rows';
 
 -- ---- Making and merging
 
@@ -96,8 +97,8 @@ AS 'MODULE_PATHNAME', 'stepadv_group_digest';
 COMMENT ON FUNCTION stepadv.group_digest(stepadv.rollout_group, text[], float8[], text[], bigint[], float8[],
 	stepadv_internal.labelled_calls, boolean, float8, float8, float8, float8) IS
 'the digest of a group; advantages: a row per step, in the order in which methods give them, an entry per method; '
-	'measures: steps, turns, repeats, cost, or others, of which measured has a row for each of measured_rollouts; '
-	'horizon_width: of distances from the goal; calls_by_step NULL: no calls';
+	'measures: steps, turns, repeats, cost, response_tokens (from calls), or others, of which measured has a row for '
+	'each of measured_rollouts; horizon_width: of distances from the goal; calls_by_step NULL: no calls';
 
 CREATE FUNCTION stepadv_internal.group_digest_add(stepadv.group_digest, digest stepadv.group_digest)
 	RETURNS stepadv.group_digest

@@ -1,7 +1,7 @@
 /*
  * labels.c
- *		labelled_calls: the categories of the calls of a group as one value, with which
- *		group_digest counts the group's steps by category.
+ *		labelled_calls: what is known of the calls of a group as one value, with which
+ *		group_digest counts the group's steps by category and sums their tokens.
  *
  * The value is read within the query that makes it, and never stored: a LabelsHead,
  * the labels, the lengths of the categories and their bytes.
@@ -94,7 +94,7 @@ number_category(LabelsState *state, const char *bytes, size_t length)
 
 /*
  * labelled_calls_trans(internal, key bigint, number integer, category text, ok boolean,
- * grounded boolean)
+ * grounded boolean, n_tokens integer)
  */
 Datum
 stepadv_call_labels_trans(PG_FUNCTION_ARGS)
@@ -106,7 +106,7 @@ stepadv_call_labels_trans(PG_FUNCTION_ARGS)
 	uint32		flags = 0;
 
 	/* No step has this key, or there is nothing to record. */
-	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || (PG_ARGISNULL(3) && PG_ARGISNULL(4) && PG_ARGISNULL(5)))
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || (PG_ARGISNULL(3) && PG_ARGISNULL(4) && PG_ARGISNULL(5) && PG_ARGISNULL(6)))
 		PG_RETURN_POINTER(state);
 	if (!PG_ARGISNULL(3))
 	{
@@ -129,6 +129,7 @@ stepadv_call_labels_trans(PG_FUNCTION_ARGS)
 	label->key = PG_GETARG_INT64(1);
 	label->number = PG_GETARG_INT32(2);
 	label->code = category << N_CALL_FLAGS | flags;
+	label->n_tokens = PG_ARGISNULL(6) ? -1 : PG_GETARG_INT32(6);
 	PG_RETURN_POINTER(state);
 }
 
@@ -162,7 +163,9 @@ compare_labels(const void *a, const void *b)
 		return one->key < other->key ? -1 : 1;
 	if (one->number != other->number)
 		return one->number < other->number ? -1 : 1;
-	return (one->code > other->code) - (one->code < other->code);
+	if (one->code != other->code)
+		return one->code < other->code ? -1 : 1;
+	return (one->n_tokens > other->n_tokens) - (one->n_tokens < other->n_tokens);
 }
 
 /* Sort categories by their bytes, and keep one label per step, so that the order of input does not matter. */
@@ -303,10 +306,11 @@ open_labels(struct varlena *given)
 	return labels;
 }
 
-uint32
+const Label *
 search_label(Labels *labels, int64 key, int32 number)
 {
-	Label		wanted = {.key = key, .number = number};
+	static const Label none = {.n_tokens = -1};
+	Label		wanted = {.key = key, .number = number, .n_tokens = -1};
 	int64		from = 0;
 	int64		to = labels->n;
 
@@ -320,7 +324,7 @@ search_label(Labels *labels, int64 key, int32 number)
 			to = middle;
 	}
 	if (from == labels->n || labels->labels[from].key != key || labels->labels[from].number != number)
-		return 0;
+		return &none;
 	labels->next = from + 1;
-	return labels->labels[from].code;
+	return &labels->labels[from];
 }

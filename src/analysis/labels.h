@@ -16,6 +16,7 @@ typedef struct Label
 	int64		key;			/* step_id, or rollout_id */
 	int32		number;			/* 0, or step_no */
 	uint32		code;			/* category << N_CALL_FLAGS | flags */
+	int64		n_tokens;		/* of its response; -1: not known */
 } Label;
 
 typedef struct Category
@@ -36,11 +37,11 @@ typedef struct Labels
 /* Read a value of labelled_calls (NULL: no calls) into the current memory context. */
 extern Labels *open_labels(struct varlena *labels);
 
-/* The code of a step; 0, category NULL without flags, for a step without a label. */
-extern uint32 search_label(Labels *labels, int64 key, int32 number);
+/* The label of a step; category NULL without flags and tokens, for a step without a label. */
+extern const Label *search_label(Labels *labels, int64 key, int32 number);
 
 /* The same, faster if steps are looked up in the order of their labels. */
-static inline uint32
+static inline const Label *
 label_of(Labels *labels, int64 key, int32 number)
 {
 	if (likely(labels->next < labels->n))
@@ -50,7 +51,7 @@ label_of(Labels *labels, int64 key, int32 number)
 		if (likely(label->key == key && label->number == number))
 		{
 			labels->next++;
-			return label->code;
+			return label;
 		}
 	}
 	return search_label(labels, key, number);

@@ -66,6 +66,8 @@ typedef struct Making
 	RolloutFacts facts;
 	const uint32 *first;		/* by call: see first_times; NULL: not computed yet */
 	int		   *outcome;		/* by rollout: OUTCOME_… */
+	Labels	   *labels;			/* of calls; NULL if none are given */
+	bool		by_step;		/* labels are by step_id, not by rollout_id and step_no */
 	double		success_above;
 } Making;
 
@@ -395,30 +397,40 @@ first_calls(Making *making)
  */
 
 static CallTotals *
-calls_of(Making *making, const Labels *labels, uint32 code)
+calls_of(Making *making, uint32 code)
 {
 	static const Category none = {NULL, 0};
 	uint32		category = code >> N_CALL_FLAGS;
 
-	return digest_calls(&making->digest, category == 0 ? &none : &labels->categories[category - 1]);
+	return digest_calls(&making->digest, category == 0 ? &none : &making->labels->categories[category - 1]);
+}
+
+static inline const Label *
+label_of_call(Making *making, uint32 rollout, uint32 i)
+{
+	const GroupColumns *calls = &making->calls;
+
+	if (making->by_step)
+		return label_of(making->labels, calls->step_id[i], 0);
+	return label_of(making->labels, calls->rollout_id[rollout], calls->step_no[i]);
 }
 
 /* Where turns are the steps, each call has the advantages of its turn. */
 static void
-add_calls(Making *making, Labels *labels, bool by_step, const Matrix *advantages)
+add_calls(Making *making, const Matrix *advantages)
 {
 	const GroupColumns *calls = &making->calls;
 	const uint32 *first = first_calls(making);
 	const double *advantage = advantages->numbers;
 	/* Without labels there is one category, whose advantages are those of the group. */
-	int			n_methods = labels->n > 0 ? making->digest.n_methods : 0;
+	int			n_methods = making->labels->n > 0 ? making->digest.n_methods : 0;
 
 	for (uint32 r = 0; r < calls->n_rollouts; r++)
 	{
 		for (uint32 i = calls->first_step[r]; i < calls->first_step[r + 1]; i++)
 		{
-			uint32		code = by_step ? label_of(labels, calls->step_id[i], 0) : label_of(labels, calls->rollout_id[r], calls->step_no[i]);
-			CallTotals *totals = calls_of(making, labels, code);
+			uint32		code = label_of_call(making, r, i)->code;
+			CallTotals *totals = calls_of(making, code);
 			int64	   *counts = totals->counts;
 
 			counts[CALLS]++;
@@ -436,7 +448,7 @@ add_calls(Making *making, Labels *labels, bool by_step, const Matrix *advantages
 		CHECK_FOR_INTERRUPTS();
 	}
 	for (int m = 0; n_methods == 0 && calls->n_steps > 0 && m < making->digest.n_methods; m++)
-		calls_of(making, labels, 0)->methods[m] = making->digest.advantages[m];
+		calls_of(making, 0)->methods[m] = making->digest.advantages[m];
 }
 
 /* ----------
@@ -485,12 +497,32 @@ as_numbers(const uint32 *counts, uint32 n)
 	return numbers;
 }
 
-/* A measure that the group itself gives, by rollout; NULL if it is none. */
+/* The response tokens of each rollout; NaN unless those of all its calls are known. */
+static const double *
+tokens_by_rollout(Making *making)
+{
+	const GroupColumns *calls = &making->calls;
+	double	   *tokens = ALLOCATE_ARRAY(double, calls->n_rollouts);
+
+	for (uint32 r = 0; r < calls->n_rollouts; r++)
+	{
+		tokens[r] = calls->n_rollout_steps[r] > 0 && making->labels->n > 0 ? 0 : NAN;
+		for (uint32 i = calls->first_step[r]; i < calls->first_step[r + 1] && !isnan(tokens[r]); i++)
+		{
+			int64		n = label_of_call(making, r, i)->n_tokens;
+
+			tokens[r] += n < 0 ? NAN : n;
+		}
+	}
+	return tokens;
+}
+
+/* A measure that the group itself or its calls give, by rollout; NULL if it is none. */
 static const double *
 measure_of_group(Making *making, const Category *measure)
 {
 	const GroupColumns *calls = &making->calls;
-	static const char *const names[] = {"steps", "turns", "repeats", "cost"};
+	static const char *const names[] = {"steps", "turns", "repeats", "cost", "response_tokens"};
 	int			which = 0;
 
 	while (which < lengthof(names) && (strlen(names[which]) != measure->length || memcmp(names[which], measure->bytes, measure->length) != 0))
@@ -505,6 +537,8 @@ measure_of_group(Making *making, const Category *measure)
 			return repeats_by_rollout(making);
 		case 3:
 			return sum_costs(calls);
+		case 4:
+			return making->labels != NULL ? tokens_by_rollout(making) : NULL;
 	}
 	return NULL;
 }
@@ -640,15 +674,15 @@ stepadv_group_digest(PG_FUNCTION_ARGS)
 	count_group(&making);
 	sum_rewards(&making);
 	add_advantages(fcinfo, &making, &advantages);
-	add_measures(fcinfo, &making);
 	if (PG_ARGISNULL(ARG_CALLS_BY_STEP))
 		making.digest.parts &= ~(1 << PART_CALLS);
 	else
 	{
-		Labels	   *labels = open_labels(PG_ARGISNULL(ARG_CALLS) ? NULL : (struct varlena *) PG_GETARG_POINTER(ARG_CALLS));
-
-		add_calls(&making, labels, PG_GETARG_BOOL(ARG_CALLS_BY_STEP), &advantages);
+		making.labels = open_labels(PG_ARGISNULL(ARG_CALLS) ? NULL : (struct varlena *) PG_GETARG_POINTER(ARG_CALLS));
+		making.by_step = PG_GETARG_BOOL(ARG_CALLS_BY_STEP);
+		add_calls(&making, &advantages);
 	}
+	add_measures(fcinfo, &making);
 	if (PG_ARGISNULL(ARG_HORIZON_WIDTH))
 		making.digest.parts &= ~(1 << PART_HORIZONS);
 	else

@@ -26,6 +26,7 @@
 
 /* The number of groups from which on starting processes pays off. */
 #define MANY_DIGESTS 500
+#define N_PARTS "8"
 
 /* ----------
  * Sets of groups as relations
@@ -288,8 +289,8 @@ static const char *
 text_of_all_digests(const Kept *kept, uint64 n_groups)
 {
 	static const char shared[] =
-	"SELECT string_agg(format('SELECT r.* FROM stepadv_internal.digests_of_part(NULL::%s, %L, 8, %s) r', $2, $3, i),"
-	" ' UNION ALL ') FROM generate_series(0, 7) i"
+	"SELECT string_agg(format('SELECT r.* FROM stepadv_internal.digests_of_part(NULL::%s, %L, " N_PARTS ", %s) r', $2, $3, i),"
+	" ' UNION ALL ') FROM generate_series(0, " N_PARTS " - 1) i"
 	" WHERE NOT EXISTS (SELECT FROM stepadv_internal.read_below(ARRAY[$1]) b"
 	" LEFT JOIN pg_proc f ON b.kind = 'function' AND f.oid = b.object"
 	" LEFT JOIN pg_class t ON b.kind = 'table' AND t.oid = b.object"

@@ -13,6 +13,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/guc.h"
 #include "utils/syscache.h"
 
 #include "arrays.h"
@@ -138,9 +139,15 @@ fold_all(Kept *kept, bool is_asked)
 		rows_read_for = NULL;
 	}
 	PG_END_TRY();
-	/* Digests are computed by a plan for this number of groups. */
+	/* Digests are computed by a plan for this number of groups.  A sample is copied with all values, so it is small. */
 	if (is_asked)
+	{
+		int			nest_level = NewGUCNestLevel();
+
+		kept_set("default_statistics_target", "10");
 		kept_execute_once(kept, KEPT_ANALYZE);
+		AtEOXact_GUC(false, nest_level);
+	}
 	keep_all_digests(kept, is_asked, n);
 	if (is_asked && OidIsValid(kept->digests))
 		kept_execute_once(kept, KEPT_ANALYZE_DIGESTS);

@@ -3,11 +3,12 @@
 CREATE TEMP TABLE steps AS
 SELECT (g * 1000 + r * 20 + n)::bigint AS id, g, r::bigint AS r, n, (n % 3 + r % 2)::bigint AS state, ((n * r) % 4)::bigint AS action,
 	CASE WHEN n = 4 + r % 3 AND r <> 7 THEN ((g * r) % 3)::float8 END AS reward, CASE WHEN (g + n) % 5 > 0 THEN 'tool ' || (r + n) % 3 END AS tool,
-	CASE WHEN (g + r + n) % 4 > 0 THEN (r + n) % 3 > 0 END AS ok, (r * g) % 2 = 0 AS grounded
+	CASE WHEN (g + r + n) % 4 > 0 THEN (r + n) % 3 > 0 END AS ok, (r * g) % 2 = 0 AS grounded,
+	CASE WHEN (g * r) % 5 <> 2 OR n <> 3 THEN (10 * n + r)::integer END AS tokens
 FROM generate_series(1, 30) g, generate_series(1, 1 + g % 7) r, LATERAL generate_series(0, 4 + r % 3) n;
 CREATE TEMP TABLE groups AS
 SELECT g, g % 4 AS version, stepadv.rollout_agg(id, r, n, state, action, reward) AS rollouts,
-	stepadv_internal.labelled_calls(id, 0, tool, ok, grounded) AS calls FROM steps GROUP BY g;
+	stepadv_internal.labelled_calls(id, 0, tool, ok, grounded, tokens) AS calls FROM steps GROUP BY g;
 -- Advantages of two methods, one of which has none in odd groups, beside each other.
 CREATE TEMP TABLE advantages AS
 SELECT v.g, v.version, f.step_id, f.rollout_id, f.success, f.a, CASE WHEN v.g % 2 = 0 THEN f.b END AS b, s.tool, row_number() OVER (PARTITION BY v.g ORDER BY f.rollout_id, f.step_no) AS place
@@ -15,7 +16,7 @@ FROM groups v CROSS JOIN LATERAL (SELECT o.step_id, o.rollout_id, o.step_no, o.s
 	JOIN stepadv.grpo(v.rollouts) x USING (step_id) JOIN stepadv.rtmc(v.rollouts) y USING (step_id)) f JOIN steps s ON s.id = f.step_id;
 CREATE TEMP TABLE digests AS
 SELECT v.g, v.version, stepadv.group_digest(v.rollouts, '{first,second}', (SELECT array_agg(ARRAY[a.a, a.b] ORDER BY a.place) FROM advantages a WHERE a.g = v.g),
-	measures => '{steps,repeats,cost,seconds}', measured_rollouts => (SELECT array_agg(r.rollout_id ORDER BY r.rollout_id DESC) FROM stepadv.rollouts(v.rollouts) r) || 1000::bigint,
+	measures => '{steps,repeats,cost,response_tokens,seconds}', measured_rollouts => (SELECT array_agg(r.rollout_id ORDER BY r.rollout_id DESC) FROM stepadv.rollouts(v.rollouts) r) || 1000::bigint,
 	measured => (SELECT array_agg(ARRAY[nullif(r.rollout_id * v.g, 6) / 7.0::float8] ORDER BY r.rollout_id DESC) FROM stepadv.rollouts(v.rollouts) r) || ARRAY[1e6::float8],
 	calls => v.calls, calls_by_step => true, horizon_width => 2) AS digest FROM groups v;
 CREATE TEMP TABLE of_all AS SELECT version, stepadv.rollup(digest) AS digest FROM digests GROUP BY GROUPING SETS ((), (version));
@@ -73,15 +74,16 @@ WHERE ((c.n_steps, c.n_positive, c.n_negative) = (e.n, e.positive, e.negative) A
 CREATE TEMP TABLE shapes AS SELECT v.g, v.version, a.*, a.n_steps - d.distance AS excess, nullif(a.rollout_id * v.g, 6) / 7.0::float8 AS seconds
 FROM groups v CROSS JOIN LATERAL (SELECT r.rollout_id, r.n_steps, CASE WHEN r.judged THEN r.return > 0 END AS success, r.n_steps::float8 AS cost,
 	(SELECT count(*) - count(DISTINCT (s.state, s.action)) FROM steps s WHERE (s.g, s.r) = (v.g, r.rollout_id)) AS n_repeats,
+	(SELECT CASE WHEN count(s.tokens) = count(*) THEN sum(s.tokens) END FROM steps s WHERE (s.g, s.r) = (v.g, r.rollout_id)) AS n_tokens,
 	(SELECT d.distance FROM stepadv.graphgpo(v.rollouts) d WHERE d.rollout_id = r.rollout_id ORDER BY d.step_no LIMIT 1) AS distance FROM stepadv.rollouts(v.rollouts) r) a
 CROSS JOIN LATERAL (SELECT a.distance) d;
 SELECT o.version, m, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_measures(o.digest) m
 FULL JOIN (SELECT s.version, m.measure, count(m.value) AS n, avg(m.value) AS mean, percentile_cont(0.5::float8) WITHIN GROUP (ORDER BY m.value) AS p50, percentile_cont(0.95::float8) WITHIN GROUP (ORDER BY m.value) AS p95,
 		sum(m.value) FILTER (WHERE s.success IS NOT NULL) / nullif(count(m.value) FILTER (WHERE s.success), 0) AS per_success
-	FROM shapes s CROSS JOIN LATERAL (VALUES ('steps', s.n_steps::float8), ('repeats', s.n_repeats), ('cost', s.cost), ('seconds', s.seconds)) m(measure, value) GROUP BY GROUPING SETS ((1, 2), (2))) e
+	FROM shapes s CROSS JOIN LATERAL (VALUES ('steps', s.n_steps::float8), ('repeats', s.n_repeats), ('cost', s.cost), ('response_tokens', s.n_tokens), ('seconds', s.seconds)) m(measure, value) GROUP BY GROUPING SETS ((1, 2), (2))) e
 ON e.version IS NOT DISTINCT FROM o.version AND e.measure = m.measure
 WHERE (m.n_rollouts = e.n AND abs(m.mean - e.mean) + abs(m.per_success - e.per_success) < 1e-12 AND abs(m.p50 - e.p50) <= e.p50 / 8192 AND abs(m.p95 - e.p95) <= e.p95 / 8192
-	AND (m.measure = 'seconds' OR (m.p50, m.p95) = (e.p50, e.p95))) IS NOT TRUE;
+	AND (m.measure IN ('seconds', 'response_tokens') OR (m.p50, m.p95) = (e.p50, e.p95))) IS NOT TRUE;
 SELECT o.version, h, e FROM of_all o CROSS JOIN LATERAL stepadv.digest_horizons(o.digest) h
 FULL JOIN (SELECT version, floor(distance / 2) * 2 AS horizon, count(*) AS n, count(*) FILTER (WHERE success) AS successes, avg(n_steps) AS steps, avg(excess) FILTER (WHERE success) AS excess,
 		percentile_cont(0.5::float8) WITHIN GROUP (ORDER BY excess) FILTER (WHERE success) AS p50
