@@ -144,6 +144,10 @@ read_stored_word(const char *stored, uint8 read_as)
 		return *(const int32 *) stored;
 	if (read_as == READ_SMALLINT)
 		return *(const int16 *) stored;
+	if (read_as == READ_BYTES_HASH && VARATT_IS_SHORT(stored) && !VARATT_IS_EXTERNAL(stored))
+		return hash_bytes_64(VARDATA_SHORT(stored), VARSIZE_SHORT(stored) - VARHDRSZ_SHORT);
+	if (read_as == READ_UUID_HASH)
+		return hash_bytes_64(stored, UUID_LEN);
 	return DatumGetInt64(read_value(read_as == READ_ENUM_HASH ? ObjectIdGetDatum(*(const Oid *) stored) :
 									PointerGetDatum(stored), read_as));
 }
