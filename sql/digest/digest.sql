@@ -97,8 +97,8 @@ AS 'MODULE_PATHNAME', 'stepadv_group_digest';
 COMMENT ON FUNCTION stepadv.group_digest(stepadv.rollout_group, text[], float8[], text[], bigint[], float8[],
 	stepadv_internal.labelled_calls, boolean, float8, float8, float8, float8) IS
 'the digest of a group; advantages: a row per step, in the order in which methods give them, an entry per method; '
-	'measures: steps, turns, repeats, cost, response_tokens (from calls), or others, of which measured has a row for '
-	'each of measured_rollouts; horizon_width: of distances from the goal; calls_by_step NULL: no calls';
+	'measures: steps, turns, repeats, cost, response_tokens, or others; measured: a row for each of '
+	'measured_rollouts; horizon_width: of distances from the goal; calls_by_step NULL: no calls';
 
 CREATE FUNCTION stepadv_internal.group_digest_add(stepadv.group_digest, digest stepadv.group_digest)
 	RETURNS stepadv.group_digest
