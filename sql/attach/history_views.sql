@@ -8,15 +8,6 @@
 --
 -- Aliases: s row of the relation that describes runs, o its row for g, p earlier group.
 
--- Methods compare the policy step of the group with those of its history.
-CREATE FUNCTION stepadv_internal.of_policy_step(rollouts stepadv.rollout_group, policy_step bigint)
-	RETURNS stepadv.rollout_group
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT stepadv_internal.history_agg(of_policy_step.rollouts, NULL::bigint, of_policy_step.policy_step) $$;
-COMMENT ON FUNCTION stepadv_internal.of_policy_step(stepadv.rollout_group, bigint) IS
-'the group, with this policy step for all rollouts; NULL: the policy steps stay; NULL for a NULL group';
-
 -- How many policy steps back the history goes: infinity for all, NULL for none.
 CREATE FUNCTION stepadv_internal.history_reach(method text, settings jsonb) RETURNS float8
 LANGUAGE plpgsql IMMUTABLE
@@ -119,19 +110,21 @@ COMMENT ON FUNCTION stepadv_internal.history_source(stepadv_internal.attached) I
 'has';
 
 -- The relation p: a row per group of the task of g, with its key and the roles as c1, c2, …,
--- as in o.  An index on the task can be used.  An unknown (NULL) task has no groups.
-CREATE FUNCTION stepadv_internal.groups_of_task(a stepadv_internal.attached) RETURNS text
+-- as in o.  An index on the task can be used.  An unknown (NULL) task has no groups.  If kept groups have all
+-- roles, their rows are p, with their values.
+CREATE FUNCTION stepadv_internal.groups_of_task(a stepadv_internal.attached, with_values boolean) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('(SELECT %s, %s FROM %s WHERE %s GROUP BY %s) p',
+	SELECT format(CASE WHEN with_values THEN '(SELECT %s, %s, s.rollouts FROM %s WHERE %s AND %6$s) p'
+		ELSE '(SELECT %s, %s FROM %s WHERE %s GROUP BY %s) p' END,
 		(SELECT string_agg(format('s.%I AS %I', n.name, k.keys[n.i]), ', ' ORDER BY n.i)
 			FROM unnest(g.names) WITH ORDINALITY n(name, i)),
 		string_agg(format('%s AS c%s', CASE WHEN h.key IS NOT NULL THEN e.e ELSE h.in_common
 			END, h.i), ', ' ORDER BY h.i), min(s.relation),
 		min(format('%s %s %s', e.e, h.equality, h.own)) FILTER
 			(WHERE h.role = 'task_id'),
-		stepadv_internal.list(g.names, 's.%1$I'::text, ', '::text))
+		stepadv_internal.list(g.names, 's.%1$I'::text, ', '::text), stepadv_internal.kept_condition((a).fresh))
 	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
 	CROSS JOIN LATERAL (SELECT stepadv_internal.group_columns(s.shaped_as, (a).n_group_columns) AS names) g
 	CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
@@ -139,8 +132,9 @@ AS $$
 		|| h.role END) AS e) e
 	GROUP BY g.names, k.keys
 $$;
-COMMENT ON FUNCTION stepadv_internal.groups_of_task(stepadv_internal.attached) IS
-'part of attach: the relation p, a row per group of the task of g, with the known properties of its run';
+COMMENT ON FUNCTION stepadv_internal.groups_of_task(stepadv_internal.attached, boolean) IS
+'part of attach: the relation p, a row per group of the task of g, with the known properties of its run, and its value '
+'if it is kept with them';
 
 CREATE FUNCTION stepadv_internal.with_history(a stepadv_internal.attached, m stepadv_internal.known_method,
 	argument text, reads text[], settings jsonb, OUT argument_with text, OUT history text)
@@ -190,21 +184,28 @@ BEGIN
 	INTO earlier
 	FROM stepadv_internal.history_roles(a) h;
 	-- The value of the group p, under the alias g.
-	folded := CASE WHEN (a).folded IS NOT NULL
-		THEN format('(SELECT c.rollouts AS %s FROM %s c WHERE %s AND %s) g', stepadv_internal.value_name(a),
-			stepadv_internal.relation_name((a).folded),
-			stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns),
-			stepadv_internal.kept_condition((a).fresh))
-		ELSE stepadv_internal.fold_rows(a, reads, NULL::text, stepadv_internal.same_group('x'::text,
-			stepadv_internal.rows_for(a, reads), 'p'::text, (a).rows, (a).n_group_columns), NULL::text[],
-			NULL::text[]) END;
-	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), %s, p.c2::bigint) FROM '
-		'%s%s WHERE %s)',
-		argument, folded, identity, run
-			|| ' CROSS JOIN LATERAL ', stepadv_internal.groups_of_task(a), earlier);
+	IF (a).folded IS NOT NULL AND run IS NULL THEN
+		history := format(', history => (SELECT stepadv_internal.history_agg(%s, %s, p.c2::bigint) FROM (SELECT p.* '
+			'FROM %s WHERE %s) p CROSS JOIN LATERAL (SELECT p.rollouts AS %s) g)', argument, identity,
+			stepadv_internal.groups_of_task(a, true), earlier, stepadv_internal.value_name(a));
+	ELSE
+		folded := CASE WHEN (a).folded IS NOT NULL
+			THEN format('(SELECT c.rollouts AS %s FROM %s c WHERE %s AND %s) g', stepadv_internal.value_name(a),
+				stepadv_internal.relation_name((a).folded),
+				stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns),
+				stepadv_internal.kept_condition((a).fresh))
+			ELSE stepadv_internal.fold_rows(a, reads, NULL::text, stepadv_internal.same_group('x'::text,
+				stepadv_internal.rows_for(a, reads), 'p'::text, (a).rows, (a).n_group_columns), NULL::text[],
+				NULL::text[]) END;
+		history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), %s, p.c2::bigint) '
+			'FROM %s%s WHERE %s)', argument, folded, identity, run || ' CROSS JOIN LATERAL ',
+			stepadv_internal.groups_of_task(a, false), earlier);
+	END IF;
 	IF settings ? 'decay' THEN
-		SELECT format('stepadv_internal.of_policy_step(%s, %s)', argument,
-			CASE WHEN h.key IS NULL THEN format('(SELECT o.c2::bigint FROM %s)', run) ELSE h.own || '::bigint' END)
+		SELECT format('(SELECT stepadv_internal.history_agg(x.rollouts, NULL::bigint, %s) FROM (VALUES (%s)) '
+			'x(rollouts))',
+			CASE WHEN h.key IS NULL THEN format('(SELECT o.c2::bigint FROM %s)', run) ELSE h.own || '::bigint' END,
+			argument)
 			INTO argument_with
 		FROM stepadv_internal.history_roles(a) h WHERE h.role = 'policy_step';
 	END IF;

@@ -179,7 +179,7 @@ build_levels(const GroupColumns *group, const RolloutFacts *facts, const Paramet
 		refuse_beside_levels("weights => 'policy'");
 	number_levels(group, facts, &table->states, &fine);
 	number_pairs(group, &table->states, &table->pairs);
-	number_fine_pairs(group, &fine, &table->pairs, &answers->pairs);
+	number_pairs(group, &fine, &answers->pairs);
 	weight = weigh_visits(group, facts, &table->states, VISIT_EVERY);
 	options->weight = facts->weight ? weight : NULL;
 	target = backed_targets(group, &levels, find_next_states(group, &fine, NULL), options);

@@ -117,7 +117,7 @@ history_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	number_states(group, facts, &table.states);
 	number_pairs(group, &table.states, &table.pairs);
 	number_histories(group, &table.states, &table.pairs, &fine);
-	number_fine_pairs(group, &fine, &table.pairs, &answers.pairs);
+	number_pairs(group, &fine, &answers.pairs);
 	weight = weigh_visits(group, facts, &table.states, VISIT_EVERY);
 	options.weight = facts->weight ? weight : NULL;
 	target = backed_targets(group, &levels, find_next_states(group, &fine, NULL), &options);

@@ -249,25 +249,70 @@ number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Ide
 	return cut;
 }
 
+/* Number keys regardless of state.  A key is NULL if bit is set.  Gives up and returns false at more than most. */
+static bool
+number_keys(const GroupColumns *group, const int64 *key, uint8 bit, uint32 most, Identities *keys)
+{
+	SingleTable table;
+
+	begin_singles(&table);
+	allocate_identities(group, group->n_steps, keys);
+	for (uint32 i = 0; i < group->n_steps && keys->n <= most; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		keys->of_step[i] = step_has_null(group, i, bit) ? new_identity(keys, i) : find_single(&table, key[i], keys, i);
+	}
+	ids_destroy(table.hash);
+	return keys->n <= most;
+}
+
+void
+number_actions(const GroupColumns *group, Identities *actions)
+{
+	number_keys(group, group->action, NULL_ACTION, UINT32_MAX, actions);
+}
+
+/* The maximum size of a table by state and key: a minimum, and an amount for each step. */
+#define SMALL_TABLE 1024
+#define SMALL_TABLE_BY_STEP 8
+
 /* Number pairs of state and key.  The key is NULL if bit is set. */
 static void
 number_within(const GroupColumns *group, const Identities *states, const int64 *key, uint8 bit, Identities *pairs)
 {
 	IdentityTable table;
+	Identities	keys;
+	/* If keys are few, such as names of tools, or states are few. */
+	uint32		most = (SMALL_TABLE + SMALL_TABLE_BY_STEP * (uint64) group->n_steps) / Max(states->n, 1);
+	bool		is_small = number_keys(group, key, bit, most, &keys);
+	int32	   *number = is_small ? ALLOCATE_ZEROED_ARRAY(int32, (Size) states->n * keys.n) : NULL;
 
 	begin_identities(group, &table, pairs);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
-		if (states->of_step[i] == NO_IDENTITY)
+		int32		state = states->of_step[i];
+
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (state == NO_IDENTITY)
 			pairs->of_step[i] = NO_IDENTITY;
 		else if (step_has_null(group, i, bit))
 			pairs->of_step[i] = new_identity(pairs, i);
+		else if (is_small)
+		{
+			int32	   *known = &number[(Size) state * keys.n + keys.of_step[i]];
+
+			if (*known == 0)
+				*known = new_identity(pairs, i) + 1;
+			pairs->of_step[i] = *known - 1;
+		}
 		else
-			find_identity(&table, states->of_step[i], key[i], pairs, i);
-		if (i % 4096 == 0)
-			CHECK_FOR_INTERRUPTS();
+			find_identity(&table, state, key[i], pairs, i);
 	}
 	identity_destroy(table.hash);
+	pfree(keys.of_step);
+	pfree(keys.first_step);
+	if (is_small)
+		pfree(number);
 }
 
 void
@@ -328,25 +373,6 @@ number_edges(const GroupColumns *group, const Identities *states, const Identiti
 
 	number_transitions(group, pairs, next, edges);
 	pfree(next);
-}
-
-void
-number_actions(const GroupColumns *group, Identities *actions)
-{
-	SingleTable table;
-
-	begin_singles(&table);
-	allocate_identities(group, group->n_steps, actions);
-	for (uint32 i = 0; i < group->n_steps; i++)
-	{
-		if (step_has_null(group, i, NULL_ACTION))
-			actions->of_step[i] = new_identity(actions, i);
-		else
-			actions->of_step[i] = find_single(&table, group->action[i], actions, i);
-		if (i % 4096 == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-	ids_destroy(table.hash);
 }
 
 void
@@ -431,51 +457,6 @@ number_histories(const GroupColumns *group, const Identities *states, const Iden
 	}
 	ids_destroy(table);
 	pfree(last_rollout);
-}
-
-/* The last fine state, plus 1, with which a pair was found, and the number of this fine pair. */
-typedef struct MetIn
-{
-	uint32		fine;
-	int32		number;
-} MetIn;
-
-/* Processes one fine state after the other, which needs no hash table.  Most pairs occur once in each. */
-void
-number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs, Identities *fine_pairs)
-{
-	uint32	   *place = count_visits(group, fine, NULL);
-	uint32	   *step = ALLOCATE_ARRAY(uint32, group->n_steps);
-	MetIn	   *met = ALLOCATE_ZEROED_ARRAY(MetIn, pairs->n);
-	uint32		n = 0;
-
-	allocate_identities(group, group->n_steps, fine_pairs);
-	for (uint32 y = 0; y < fine->n; y++)
-	{
-		CHECK_ONCE_IN_A_WHILE(y);
-		n += place[y];
-		place[y] = n - place[y];
-	}
-	for (uint32 i = 0; i < group->n_steps; i++)
-	{
-		CHECK_ONCE_IN_A_WHILE(i);
-		fine_pairs->of_step[i] = NO_IDENTITY;
-		if (fine->of_step[i] != NO_IDENTITY)
-			step[place[fine->of_step[i]]++] = i;
-	}
-	for (uint32 k = 0; k < n; k++)
-	{
-		uint32		y = fine->of_step[step[k]] + 1;
-		MetIn	   *pair = &met[pairs->of_step[step[k]]];
-
-		CHECK_ONCE_IN_A_WHILE(k);
-		if (pair->fine != y)
-			*pair = (MetIn) {y, new_identity(fine_pairs, step[k])};
-		fine_pairs->of_step[step[k]] = pair->number;
-	}
-	pfree(place);
-	pfree(step);
-	pfree(met);
 }
 
 /*

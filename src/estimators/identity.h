@@ -80,13 +80,6 @@ extern void number_extensions(const GroupColumns *group, const Identities *short
 extern void number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs,
 							 Identities *histories);
 
-/*
- * Pairs of a fine state, such as a history, and an action, in the order of fine states.  Each fine state must
- * belong to one state of the pairs.
- */
-extern void number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs,
-							  Identities *fine_pairs);
-
 /* The actions of all steps, regardless of state. */
 extern void number_actions(const GroupColumns *group, Identities *actions);
 

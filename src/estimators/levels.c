@@ -134,8 +134,8 @@ levels_errors(const StateLevels *levels, uint32 n_own_steps, const LevelVisits *
 			Max(of_coarse[coarse] - of_fine[fine] - others, 0) * square(in_all);
 
 		CHECK_ONCE_IN_A_WHILE(f);
-		/* Fine states and their pairs are numbered by first appearance: from here on they are only in the history. */
-		if (levels->fine->first_step[fine] >= n_own_steps)
+		/* Pairs are numbered by first appearance: from here on they are only in the history. */
+		if (step >= n_own_steps)
 			break;
 		answers->error[f] = error_in_range(hypot(table->pair_error[pair], answers->q[f] - table->pair_q[pair]));
 		answers->confidence[f] = sign_confidence(answers->advantage[f], variance / square(n + k), &sign->outcomes);

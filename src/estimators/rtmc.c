@@ -468,7 +468,7 @@ rtmc_table_build_levels(const GroupColumns *group, const RolloutFacts *facts, co
 								 &parameters[RTMC_SUCCESS_ABOVE], table->returns);
 	number_levels(group, facts, &table->states, &fine);
 	number_pairs(group, &table->states, &table->pairs);
-	number_fine_pairs(group, &fine, &table->pairs, &answers->pairs);
+	number_pairs(group, &fine, &answers->pairs);
 	weight = weigh_visits(group, facts, &answers->pairs, parameters[RTMC_VISIT].choice);
 	rtmc_table_measure(group, table->returns, weight, prior, prior_mean, table);
 	levels_measure(group, &levels, table->returns, weight, table, answers, &visits);

@@ -23,6 +23,10 @@
 #define MAX_WORK		UINT64CONST(2000000000)
 /* Maximum work per original edge, if sweeps solve the rest quickly. */
 #define SPARSE_WORK		UINT64CONST(16)
+/* So many unknowns are solved faster as a matrix if at least one of DENSE_SHARE entries is not 0. */
+#define LEAST_DENSE		16
+#define MOST_DENSE		256
+#define DENSE_SHARE		8
 
 static uint32
 bucket_of(const ComponentSolver *solver, int32 node)
@@ -154,6 +158,14 @@ eliminate_node(ComponentSolver *solver, int32 node)
 	}
 }
 
+bool
+rest_is_dense(const ComponentSolver *solver)
+{
+	Size		n = solver->n - solver->n_gone;
+
+	return n >= LEAST_DENSE && n <= MOST_DENSE && solver->n_entries * DENSE_SHARE >= n * n;
+}
+
 void
 eliminate(ComponentSolver *solver, bool sparsely)
 {
@@ -166,6 +178,6 @@ eliminate(ComponentSolver *solver, bool sparsely)
 		solver->bucket[b] = NOBODY;
 	for (uint32 i = solver->n; i-- > 0;)
 		enqueue(solver, (int32) i);
-	while (solver->n_gone < solver->n && solver->n_entries <= most && solver->work <= most_work)
+	while (solver->n_gone < solver->n && solver->n_entries <= most && solver->work <= most_work && !rest_is_dense(solver))
 		eliminate_node(solver, least_node(solver));
 }

@@ -54,7 +54,10 @@ count_buckets(uint32 n)
 	return n + 64;
 }
 
-/* Eliminate nodes, recording them in order, until none is left or the rows fill too much. */
+/* Are the remaining nodes few, with edges between many of them? */
+extern bool rest_is_dense(const ComponentSolver *solver);
+
+/* Eliminate nodes, recording them in order, until none is left, the rest is dense or the rows fill too much. */
 extern void eliminate(ComponentSolver *solver, bool sparsely);
 
 #endif							/* STEPADV_ELIMINATION_H */

@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "arrays.h"
+#include "estimators/values/bordered.h"
 #include "estimators/values/components.h"
 #include "estimators/values/elimination.h"
 #include "estimators/values/iterate.h"
@@ -149,7 +150,7 @@ solve_row(const ComponentSolver *solver, int32 node)
 
 /* Solve the nodes that are not eliminated as equations of their own: node left[i] is unknown i. */
 static void
-iterate_rest(ComponentSolver *solver)
+solve_rest(ComponentSolver *solver)
 {
 	uint32		n = solver->n - solver->n_gone;
 	int32	   *left = ALLOCATE_ARRAY(int32, n);
@@ -184,7 +185,10 @@ iterate_rest(ComponentSolver *solver)
 		}
 	}
 	rest.first[n] = end;
-	iterate_value_equations(&rest, value);
+	if (rest_is_dense(solver))
+		solve_bordered_equations(&rest, n, value);
+	else
+		iterate_value_equations(&rest, value);
 	for (uint32 i = 0; i < n; i++)
 	{
 		CHECK_ONCE_IN_A_WHILE(i);
@@ -240,7 +244,7 @@ solve_component(ComponentSolver *solver, const ValueEquations *equations, const 
 	fill_columns(solver);
 	eliminate(solver, sweeps_are_fast(solver));
 	if (solver->n_gone < solver->n)
-		iterate_rest(solver);
+		solve_rest(solver);
 	for (uint32 k = solver->n_gone; k-- > 0;)
 	{
 		CHECK_ONCE_IN_A_WHILE(k);
