@@ -74,7 +74,7 @@ sub refuses
 $primary->safe_psql('postgres', "SELECT stepadv.maintain('rl.rollout_rows', mode => 'refresh')");
 follow();
 all_views('kept');
-my $on_primary = qr/HINT:  This server is a standby: call it on the primary/;
+my $on_primary = qr/HINT:  This server is a standby\. Call the function on the primary/;
 refuses("SELECT stepadv.refresh('rl.rollout_rows')", qr/ERROR:  25006: cannot execute refresh during recovery\n$on_primary/, 'refresh');
 refuses("SELECT stepadv.maintain('rl.rollout_rows')", qr/ERROR:  25006: cannot execute maintain during recovery\n$on_primary/, 'maintain');
 refuses("SELECT stepadv.unmaintain('rl.rollout_rows')", qr/ERROR:  25006: cannot execute unmaintain during recovery\n$on_primary/, 'unmaintain');
