@@ -66,13 +66,13 @@ CREATE FUNCTION stepadv_internal.labelled_calls_trans(internal, key bigint, numb
 	grounded boolean, n_tokens integer)
 RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_call_labels_trans';
+AS 'MODULE_PATHNAME', 'stepadv_labelled_calls_trans';
 COMMENT ON FUNCTION stepadv_internal.labelled_calls_trans(internal, bigint, integer, text, boolean, boolean, integer) IS
 'part of labelled_calls: adds a call';
 
 CREATE FUNCTION stepadv_internal.labelled_calls_final(internal) RETURNS stepadv_internal.labelled_calls
 LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_call_labels_final';
+AS 'MODULE_PATHNAME', 'stepadv_labelled_calls_final';
 COMMENT ON FUNCTION stepadv_internal.labelled_calls_final(internal) IS 'part of labelled_calls: the result';
 
 CREATE AGGREGATE stepadv_internal.labelled_calls(key bigint, number integer, category text, ok boolean,

@@ -72,10 +72,10 @@ find_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *
 		row->entropy -= share * log(share);
 		if (row->n_actions++ == 0)
 			row->best = row->worst = p;
-		/* NaN (out of range) compares false: it replaces any other, and any other replaces it. */
-		if (!(table->pair_q[row->best] >= table->pair_q[p]))
+		/* A Q out of range is NaN: any other replaces it, and it replaces none. */
+		if (!isnan(table->pair_q[p]) && !(table->pair_q[row->best] >= table->pair_q[p]))
 			row->best = p;
-		if (!(table->pair_q[row->worst] <= table->pair_q[p]))
+		if (!isnan(table->pair_q[p]) && !(table->pair_q[row->worst] <= table->pair_q[p]))
 			row->worst = p;
 		CHECK_ONCE_IN_A_WHILE(p);
 	}

@@ -19,8 +19,8 @@
 #include "hash.h"
 #include "ids.h"
 
-PG_FUNCTION_INFO_V1(stepadv_call_labels_trans);
-PG_FUNCTION_INFO_V1(stepadv_call_labels_final);
+PG_FUNCTION_INFO_V1(stepadv_labelled_calls_trans);
+PG_FUNCTION_INFO_V1(stepadv_labelled_calls_final);
 
 typedef struct LabelsHead
 {
@@ -97,7 +97,7 @@ number_category(LabelsState *state, const char *bytes, size_t length)
  * grounded boolean, n_tokens integer)
  */
 Datum
-stepadv_call_labels_trans(PG_FUNCTION_ARGS)
+stepadv_labelled_calls_trans(PG_FUNCTION_ARGS)
 {
 	LabelsState *state = PG_ARGISNULL(0) ? begin_labels(aggregate_context(fcinfo)) : (LabelsState *) PG_GETARG_POINTER(0);
 	Labels	   *labels = &state->labels;
@@ -207,7 +207,7 @@ in_order(const Labels *labels)
 
 /* The value of type labelled_calls. */
 Datum
-stepadv_call_labels_final(PG_FUNCTION_ARGS)
+stepadv_labelled_calls_final(PG_FUNCTION_ARGS)
 {
 	Labels		labels;
 	LabelsHead	head;
@@ -252,7 +252,7 @@ refuse_labels(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-			 errmsg("labels of calls were not made by call_labels")));
+			 errmsg("labels of calls were not made by labelled_calls")));
 }
 
 Labels *

@@ -245,7 +245,8 @@ plan_of(const TriggerData *data, const Tie *tie, Statement statement, Relation t
 		SPI_freeplan(plan->plan);
 	plan->plan = NULL;
 	plan->n_blocks = n_blocks;
-	plan->n_running = 0;
+	if (!found)
+		plan->n_running = 0;
 	for (int i = 0; i < lengthof(types); i++)
 		types[i] = TEXTOID;
 	plan->plan = SPI_prepare(statement_text(tie, statement, table), statement == FIND_STEP ? 0 : statement == RENAME_STEPS ? 2 * tie->n_columns : tie->n_columns, types);
@@ -285,8 +286,15 @@ run(const TriggerData *data, const Tie *tie, Statement statement, Datum *values)
 		crosscheck = finds ? InvalidSnapshot : GetTransactionSnapshot();
 	}
 	plan->n_running++;
-	result = SPI_execute_snapshot(plan->plan, values, NULL, snapshot, crosscheck, false, false, finds ? 1 : 0);
-	plan->n_running--;
+	PG_TRY();
+	{
+		result = SPI_execute_snapshot(plan->plan, values, NULL, snapshot, crosscheck, false, false, finds ? 1 : 0);
+	}
+	PG_FINALLY();
+	{
+		plan->n_running--;
+	}
+	PG_END_TRY();
 	n = SPI_processed;
 	SetUserIdAndSecContext(user, context);
 	if (result != (finds ? SPI_OK_SELECT : statement == DELETE_STEPS ? SPI_OK_DELETE : SPI_OK_UPDATE))

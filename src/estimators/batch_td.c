@@ -95,7 +95,7 @@ find_ending_states(const GroupColumns *group, const Identities *states, const in
 		ends[state] = true;
 		pending[n_pending++] = state;
 	}
-	find_neighbours(group, states->n, next, states->of_step, false, &before);
+	find_neighbours(group, states->n, next, states->of_step, NULL, &before);
 	for (uint32 n = 1; n_pending > 0; n++)
 	{
 		int32		state = pending[--n_pending];

@@ -273,7 +273,7 @@ find_user_tool(const UserVocabulary *vocabulary, Span tool, const Arguments *arg
 			continue;
 		if (entry->subcommand.length == 0)
 			any = any ? any : entry;
-		else if (span_equal(entry->subcommand, argument(arguments, entry, ROLE_SUBCOMMAND)))
+		else if (span_equal_caseless(entry->subcommand, argument(arguments, entry, ROLE_SUBCOMMAND)))
 			return entry;
 	}
 	return any;

@@ -292,7 +292,8 @@ refuse_function(Walk *walk, const FormData_pg_proc *proc, Oid extension, bool ha
 		give(walk, "changing", walk->place, name);
 	else if (is_server && depends_on_settings(walk->node, proc))
 		give(walk, "setting", walk->place, description(walk->node, NameStr(proc->proname)));
-	else if (!is_server && !has_body && extension != walk->own)
+	/* Bodies of functions of extensions are not walked. */
+	else if (!is_server && extension != walk->own && (!has_body || OidIsValid(extension)))
 		give(walk, "unknown", walk->place, name);
 }
 

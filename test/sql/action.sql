@@ -449,7 +449,7 @@ INSERT INTO tool_vocabulary (scaffold, tool, subcommand, meaning, arguments) VAL
 	('mine', 'search', '', 'other', '{}'),
 	('theirs', 'run', '', 'shell', '{"command": "line"}');
 SELECT action_signature('Peek', '{"uri": "a", "from": 120, "to": 130}', vocabulary => v) AS peek,
-       action_signature('do', '{"what": "change", "uri": "a", "was": "return a", "is": "return b"}', vocabulary => v) AS change,
+       action_signature('do', '{"what": "Change", "uri": "a", "was": "return a", "is": "return b"}', vocabulary => v) AS change,
        action_signature('do', '{"what": "else"}', vocabulary => v) AS unknown_subcommand,
        action_signature('search', '{}', vocabulary => v) AS overridden, action_signature('search', '{}') AS built_in,
        action_signature('run', '{"line": "ls"}', vocabulary => v) AS not_of_this_scaffold,

@@ -88,6 +88,9 @@ SELECT q.query, refused(q.query) FROM unnest(ARRAY['SELECT g, luck FROM inside',
 	'SELECT g, age(timestamp ''2026-01-01'') AS a FROM steps', 'SELECT g, age(timestamp ''2026-01-01'', timestamp ''2025-01-01'') AS a FROM steps',
 	'SELECT g, current_user AS who FROM steps', 'SELECT g, gen_random_uuid() AS u FROM steps UNION ALL SELECT g, NULL FROM steps',
 	'WITH w AS (SELECT clock_timestamp() AS at) SELECT * FROM steps, w', 'SELECT looks_up FROM looking', 'SELECT openly FROM looking', 'SELECT added FROM looking']) WITH ORDINALITY q(query, i) ORDER BY q.i;
+ALTER EXTENSION plpgsql ADD FUNCTION adds_openly(bigint);
+SELECT split_part(refused('SELECT added FROM looking'), E'\n', 1) AS of_an_extension;
+ALTER EXTENSION plpgsql DROP FUNCTION adds_openly(bigint);
 -- What depends on who asks, or on settings of the session.
 SELECT q.query, split_part(refused(q.query), E'\n', 1) AS refused FROM unnest(ARRAY['SELECT g FROM steps WHERE g = current_setting(''app.g'', true)', 'SELECT g FROM steps WHERE pg_has_role(g::name, ''MEMBER'')',
 	'SELECT g FROM steps WHERE has_table_privilege(g, ''SELECT'')', 'SELECT g, txid_current() AS x FROM steps', 'SELECT g FROM steps WHERE g = current_schema()', 'SELECT g FROM steps WHERE inet_client_addr() IS NULL',

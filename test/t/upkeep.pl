@@ -37,7 +37,7 @@ $node->safe_psql('postgres', q(
 my %source = (at_once => 'at_once', at_least => 'at_least', at_refresh => 'at_refresh', canonical => 'rl.rollout_rows');
 
 # Up to 14 create_tables has a trigger that refuses what would lose steps.
-my $meant = qr/could not serialize|deadlock detected|current transaction is aborted|only in a transaction of isolation level read committed|duplicate key|violates foreign key|already moved to another partition|savepoint "s" does not exist/;
+my $meant = qr/could not serialize|deadlock detected|current transaction is aborted|requires the isolation level READ COMMITTED|duplicate key|violates foreign key|already moved to another partition|savepoint "s" does not exist/;
 $meant = qr/$meant|cannot be moved to group/ if $node->safe_psql('postgres', 'SHOW server_version_num') < 150000;
 
 # A generator of our own: the same statements for the same seed everywhere.

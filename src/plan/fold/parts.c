@@ -175,6 +175,8 @@ allocate_block(RecordParts *parts, Size size)
 	block = size == parts->block_size ? usual_block(parts) : MemoryContextAllocHuge(parts->memory, size);
 	parts->used += size;
 	parts->peak = Max(parts->peak, parts->used);
+	/* Headers are written to files with their unused fields and padding. */
+	memset(block, 0, offsetof(RecordBlock, records));
 	block->size = offsetof(RecordBlock, records);
 	block->room = size;
 	return block;
