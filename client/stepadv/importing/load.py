@@ -73,8 +73,11 @@ class Parts:
 
 
 class Reader:
-    def __init__(self, file: File, source: str, options: Namespace, tally: Tally):
-        self.file, self.source, self.tally = file, source, tally
+    def __init__(
+        self, file: File, source: str, options: Namespace, tally: Tally, between: Callable[[], Any] = lambda: None
+    ):
+        """between is called after each document."""
+        self.file, self.source, self.tally, self.between = file, source, tally, between
         self.paths = (file.path, *file.more)
         self.given = self.likely = options.format
         self.top: str | None = None
@@ -99,6 +102,7 @@ class Reader:
     def rollouts(self) -> Iterator[tuple[Rollout, int]]:
         parts = Parts()
         for n, value, n_nul, size in self.documents():
+            self.between()
             self.size += size
             self.tally.repaired["U+0000 in texts, now U+FFFD"] += n_nul
             if self.top is None and not isinstance(value, str):
@@ -187,12 +191,14 @@ class Loader:
 
     def load_once(self, file: File) -> Result:
         tally = Tally()
-        reader = Reader(file, self.tables.source_of(file.source), self.options, tally)
-        with self.tables.connection.transaction() as transaction:
+        reader = Reader(file, self.tables.source_of(file.source), self.options, tally, self.tables.send)
+        with self.tables.transaction() as transaction:
             writer = Writer(self.tables, tally)
             for rollout, n in reader.rollouts():
                 writer.add(rollout if "problem" in rollout else self.amend(rollout, file, tally), n)
             writer.flush()
+            writer.insert()
+            self.tables.settle()
             n_usable, n_problems = tally.counts["usable"], tally.n_problems
             failed = n_problems > 0 and not (self.options.keep_going and n_usable)
             if failed:

@@ -5,7 +5,9 @@ by COPY, the others are compared with what the tables have, by the server.
 """
 
 from argparse import Namespace
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NamedTuple
 
 import psycopg
@@ -55,6 +57,7 @@ class Tables:
         self.columns = [*keys, *self.shape.others, *OF_ROLLOUT]
         self.step_columns = [*keys, *STEP_COLUMNS]
         self.sources: dict[str, str] | None = None
+        self.copying, self.unsent = ExitStack(), deque[bytes]()
         self.parts = {
             "r": quoted(options.schema, "rollouts"),
             "s": quoted(options.schema, "steps"),
@@ -88,12 +91,39 @@ class Tables:
         return Shape(list(keys), others, lacking, defaults, start)
 
     def execute(self, template: str, *given: Any) -> psycopg.Cursor[Any]:
+        self.settle()
         return self.connection.execute(template.format(**self.parts), given or None)
 
     def copy(self, target: str, columns: list[str], lines: Iterable[bytes]) -> None:
+        """The server takes them while others are made: send gives it what it has room for, settle all that is left."""
+        self.settle()
         statement = f"COPY {self.parts[target]} ({listed(columns)}) FROM STDIN {COPIED_AS}"
-        with self.connection.cursor() as cursor, cursor.copy(statement) as copy:
-            copy.write(b"".join(lines))
+        self.copy_in = self.copying.enter_context(self.connection.cursor().copy(statement))
+        self.unsent.extend(lines)
+
+    def send(self) -> bool:
+        """Whether something is left."""
+        server = self.connection.pgconn
+        while self.unsent and server.flush() == 0 and server.put_copy_data(self.unsent[0]) == 1:
+            self.unsent.popleft()
+        return len(self.unsent) > 0
+
+    def settle(self) -> None:
+        if self.unsent:
+            self.copy_in.write(b"".join(self.unsent))
+            self.unsent.clear()
+        self.copying.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[psycopg.Transaction]:
+        with self.connection.transaction() as transaction:
+            try:
+                yield transaction
+            except BaseException as error:
+                self.unsent.clear()
+                with suppress(psycopg.Error):
+                    self.copying.__exit__(type(error), error, None)
+                raise
 
     def copy_steps(self, target: str, rows: list[Row]) -> None:
         for has_rare in (False, True):
@@ -148,10 +178,13 @@ class Writer:
     def __init__(self, tables: Tables, tally: Tally):
         self.tables, self.tally, self.replace = tables, tally, tables.options.replace
         self.rows: dict[tuple[str, ...], Row] = {}
+        self.sent: list[Row] = []  # to the temporary table
         self.size = 0
 
     def add(self, rollout: Rollout, place: int) -> None:
         tally = self.tally
+        if not self.tables.send():
+            self.insert()
         tally.dropped.update(rollout.get("dropped") or {})
         if rollout.keys() <= {"dropped"}:
             return
@@ -178,12 +211,17 @@ class Writer:
             self.flush()
 
     def flush(self) -> None:
-        rows, tables = list(self.rows.values()), self.tables
+        self.insert()
+        self.sent, tables = list(self.rows.values()), self.tables
         self.rows, self.size = {}, 0
+        tables.execute("TRUNCATE {t}")
+        tables.copy("t", ["n", *tables.columns], (b"%d\t%s" % (n, row.line) for n, row in enumerate(self.sent)))
+
+    def insert(self) -> None:
+        rows, tables = self.sent, self.tables
+        self.sent = []
         if not rows:
             return
-        tables.execute("TRUNCATE {t}")
-        tables.copy("t", ["n", *tables.columns], (b"%d\t%s" % (n, row.line) for n, row in enumerate(rows)))
         new = set(tables.execute(INSERT + "ORDER BY {o} ON CONFLICT ({k}) DO NOTHING RETURNING {k}").fetchall())
         self.tally.counts["rollouts added"] += len(new)
         if len(new) < len(rows):
