@@ -2,7 +2,7 @@
 
 import struct
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,8 +11,9 @@ from psycopg.pq import Format
 from psycopg.types.json import Jsonb
 
 from stepadv.database import Column, Connection
-from stepadv.text import nearest, quoted
+from stepadv.text import perhaps, quoted
 
+Rows = Sequence[Mapping[str, Any]]
 # How struct packs a number of an array, and the type of it.
 ARRAYS = {"real[]": ("f", 700), "integer[]": ("i", 23)}
 # What COPY begins with, and how many rows it is given at a time: the server works on them while we make the next.
@@ -20,17 +21,14 @@ SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 SENT_AT_ONCE = 500
 
 
-def copy(
-    connection: Connection, schema: str, table: str, rows: list[dict[str, Any]], types: dict[str, Column]
-) -> None:
+def copy(connection: Connection, schema: str, table: str, rows: Rows, types: dict[str, Column]) -> None:
     """COPY of what the rows have; what some of them have not is NULL."""
     names = list(dict.fromkeys(chain.from_iterable(rows)))
+    sent, head = [], struct.pack("!h", len(names))
     for name in names:
         if name not in types:
-            hint = f'; perhaps you meant "{near}"' if (near := nearest(name, types)) else ""
-            raise ValueError(f'{schema}.{table} has no column "{name}"{hint}')
-    sent, head = [], struct.pack("!h", len(names))
-    for name, type in ((name, types[name].type) for name in names):
+            raise ValueError(f'{schema}.{table} has no column "{name}"{perhaps(name, types)}')
+        type = types[name].type
         dumper = connection.adapters.get_dumper_by_oid(connection.adapters.types.get_oid(type), Format.BINARY)
         sent.append((name, type, dumper(list if type.endswith("[]") else object, connection).dump))
     statement = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, names))}) FROM STDIN (FORMAT binary)"

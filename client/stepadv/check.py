@@ -4,10 +4,9 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-import psycopg
-
 from stepadv import __version__, database
-from stepadv.text import Failed, count, nearest, quoted, safe
+from stepadv.database import Connection
+from stepadv.text import Failed, count, perhaps, quoted, safe
 
 HELP = "show the state of an attachment, and what is wrong with it"
 DESCRIPTION = """For each of your attachments, shows how many groups have verdicts and differ in them, how many steps
@@ -26,8 +25,7 @@ KEPT = "SELECT mode, as_of, age, problem FROM stepadv.maintained() WHERE source 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    wanted = "such as rl.steps (default: all of yours)"
-    parser.add_argument("attachment", nargs="*", metavar="SCHEMA.PREFIX", help=wanted)
+    parser.add_argument("attachment", nargs="*", metavar="SCHEMA.PREFIX", help="like rl.steps (default: all of yours)")
 
 
 def of_groups(n: int, judged: int, informative: int, steps: int, shared: float | None) -> Iterator[Line]:
@@ -69,7 +67,7 @@ def of_kept(mode: str, as_of: Any, age: Any, problem: str | None) -> Line:
     return f"groups are kept by {mode}, as of {as_of:%Y-%m-%d %H:%M:%S%z} ({ago} ago)", False
 
 
-def checked(connection: psycopg.Connection[Any], about: tuple[Any, ...]) -> Iterator[Line]:
+def checked(connection: Connection, about: tuple[Any, ...]) -> Iterator[Line]:
     prefix, oid, source, keys, views = about
 
     def rows(query: str, kind: str, rest: str = "") -> list[tuple[Any, ...]]:
@@ -98,8 +96,7 @@ def checked(connection: psycopg.Connection[Any], about: tuple[Any, ...]) -> Iter
 def chosen(asked: list[str], names: list[str]) -> list[str]:
     for name in asked:
         if name not in names:
-            near = nearest(name, names)
-            raise Failed(f"you have no attachment {name}" + (f"; perhaps you meant {near}" if near else ""))
+            raise Failed(f"you have no attachment {name}{perhaps(name, names)}")
     if not names:
         raise Failed("you have no attachment: SELECT stepadv.create_tables('rl'), or stepadv.attach(…)")
     return asked or names

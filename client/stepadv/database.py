@@ -25,10 +25,12 @@ CHANGE = """SELECT s.name, pg_catalog.current_setting(s.name), pg_catalog.set_co
             WHERE p.name OPERATOR(pg_catalog.=) s.name AND p.source OPERATOR(pg_catalog.=) 'default'
             AND 'lz4' OPERATOR(pg_catalog.=) ANY (p.enumvals))
         ELSE true END"""
-COLUMNS = """SELECT r.name, a.attname::text, format_type(a.atttypid, NULL), pg_get_expr(d.adbin, d.adrelid),
-        coalesce(a.attnum = ANY (i.indkey), false)
+COLUMNS = """SELECT r.name, a.attname::text, format_type(a.atttypid, -1), pg_get_expr(d.adbin, d.adrelid),
+        coalesce(a.attnum = ANY (i.indkey), false), format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL),
+        t.typcategory
     FROM unnest(%s::text[]) r(name)
     JOIN pg_attribute a ON a.attrelid = to_regclass(format('%%I.%%I', %s::text, r.name))
+    JOIN pg_type t ON t.oid = a.atttypid
     LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"""
@@ -38,6 +40,8 @@ class Column(NamedTuple):
     type: str
     default: str | None
     is_key: bool  # of the primary key
+    base: str  # the type under a domain
+    category: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,16 +109,12 @@ def value(connection: Connection, query: str, *arguments: Any) -> Any:
     return None if row is None else row[0]
 
 
-def number_of(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version))
-
-
 def check_version(connection: Connection) -> None:
     version = value(connection, "SELECT extversion FROM pg_extension WHERE extname = 'stepadv'")
     name = value(connection, "SELECT current_database()")
     if version is None:
         raise Failed(f'the database "{name}" has no extension stepadv: CREATE EXTENSION stepadv')
     if version != __version__:
-        is_old = number_of(version) <= number_of(__version__)
-        hint = "ALTER EXTENSION stepadv UPDATE" if is_old else f"install stepadv-client {version}"
+        theirs, mine = ([int(n) for n in re.findall(r"\d+", v)] for v in (version, __version__))
+        hint = "ALTER EXTENSION stepadv UPDATE" if theirs <= mine else f"install stepadv-client {version}"
         raise Failed(f'the database "{name}" has stepadv {version}, this is {__version__}: {hint}')

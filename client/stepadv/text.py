@@ -26,14 +26,14 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The most similar name; None: there is none."""
+def perhaps(name: str, names: Iterable[str]) -> str:
+    """The most similar name, to be added to a message."""
     meant = re.sub("[^a-z0-9]+", "_", name.lower()[:63])
     names = list(names)
     found = difflib.get_close_matches(meant, names, 1, 0.6)
     if not found and len(meant) >= 3:
         found = [n for n in names if meant in n]
-    return found[0] if found else None
+    return f'; perhaps you meant "{found[0]}"' if found else ""
 
 
 class Failed(Exception):

@@ -9,16 +9,16 @@ of <schema>.steps, in the order of its steps.  A group's rollouts that are there
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from stepadv import binary
+from stepadv.binary import Rows
 from stepadv.database import Connection, columns_of, our_settings
 from stepadv.text import quoted
 
-Rows = Sequence[Mapping[str, Any]]
 Arrays = list["array[float]"]  # by rollouts
 
 

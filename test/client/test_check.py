@@ -86,7 +86,7 @@ checked.steps
     def test_names(self) -> None:
         """attachments by their names, versions that differ"""
         said = self.stepadv("check", "checked.step")
-        self.assertEqual((said.status, said.err), (2, "stepadv check: you have no attachment checked.step; perhaps you meant checked.steps\n"))
+        self.assertEqual((said.status, said.err), (2, 'stepadv check: you have no attachment checked.step; perhaps you meant "checked.steps"\n'))
         before = database.__version__
         for version, hint in (("99.1", "ALTER EXTENSION stepadv UPDATE"), ("0.0.1", "install stepadv-client")):
             database.__version__ = version

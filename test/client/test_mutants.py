@@ -65,7 +65,7 @@ def read(text, format):
     explain(document.value, 1)
     OPTIONS.format = format
     with patch("stepadv.importing.load.documents_of", lambda path: iter([document])):
-        rollouts = list(Reader(File("x", "/a/b.json"), "/a/b.json", OPTIONS, Tally()).rollouts())
+        rollouts = list(Reader(File("x", "/a/b.json"), "/a/b.json", OPTIONS, Tally(), lambda: None).rollouts())
     for rollout, n in rollouts:
         try:
             if any(key in rollout for key in ("group_id", "task_id", "problem")):

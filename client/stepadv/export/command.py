@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import IO, Any
 
-import psycopg
-
 from stepadv import database
+from stepadv.database import Connection
 from stepadv.export.pairs import pairs
 from stepadv.export.relation import Relation, Source, find
 from stepadv.export.shapes import SHAPES, Lines
@@ -36,14 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("relation", metavar="RELATION", help="a view of attach, a selection, or any relation with advantages")
     add("-o", "--out", default="-", metavar="FILE", help="output file (default: standard output)")
     add("--shape", choices=(*SHAPES, "dpo"), default="steps", help="shape of a line (default steps)")
-    wanted = "messages, prompt_completion: also steps with a negative advantage"
-    add("--keep-negative", action="store_true", help=wanted)
+    add("--keep-negative", action="store_true", help="messages, prompt_completion: also with a negative advantage")
     add("--columns", type=names, metavar="A,B", help="columns beside the shape's members; '': none")
     add("--steps", metavar="RELATION", help="relation with all steps, for conversations (default: the table below)")
     add("--group-by", type=names, metavar="A,B", help="columns of the group, if the relation is no view of attach")
     add("--min-gap", type=float, default=0, metavar="Q", help="dpo: the least difference of q (default 0)")
-    wanted = "dpo: the least number of rollouts with each action (default 2)"
-    add("--min-visits", type=int, default=2, metavar="N", help=wanted)
+    add("--min-visits", type=int, default=2, metavar="N", help="dpo: the least rollouts with each action (default 2)")
 
 
 @contextlib.contextmanager
@@ -94,7 +91,7 @@ def why_empty(lines: Lines) -> str:
     return f"no state in {name} has two actions with {visits} that differ by more than {gap}"
 
 
-def write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
+def write(connection: Connection, options: argparse.Namespace) -> int:
     """How many lines were written."""
     oid = find(connection, options.relation)
     steps = Relation(connection, find(connection, options.steps)) if options.steps else None

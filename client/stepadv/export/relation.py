@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import psycopg
-
-from stepadv.text import Failed, nearest, quoted
+from stepadv.database import Connection, columns_of
+from stepadv.text import Failed, perhaps, quoted
 
 OF_A_STEP = ("rollout_id", "step_no", "step_id")
 TOLD = ("rollout_id", "step_no", "observation", "action")
-
-_COLUMNS = """
-SELECT a.attname, format_type(a.atttypid, a.atttypmod),
-    format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL), t.typcategory
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
 
 # What the query of a view names, and so on, and who owns it.
 _BELOW = """
@@ -38,12 +31,6 @@ def literal(value: object) -> str:
     return "E'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-class Column(NamedTuple):
-    type: str
-    base: str  # the type under a domain
-    category: str
-
-
 class Attachment(NamedTuple):
     """The properties of a view, or of the views that it reads."""
 
@@ -56,7 +43,7 @@ class Attachment(NamedTuple):
 
 
 class Relation:
-    def __init__(self, connection: psycopg.Connection[Any], oid: int) -> None:
+    def __init__(self, connection: Connection, oid: int) -> None:
         self.connection, self.oid = connection, oid
         query = """SELECT n.nspname, c.relname, c.relkind::text FROM pg_class c
             JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s"""
@@ -64,16 +51,15 @@ class Relation:
         self.sql, self.name = quoted(schema, name), f"{schema}.{name}"
         if kind not in tuple("rpvmf"):
             raise Failed(f"{self.name} is not a table or view")
-        self.columns = {name: Column(*about) for name, *about in connection.execute(_COLUMNS, (oid,))}
+        self.columns = columns_of(connection, schema, name)[0]
 
     def has_metadata(self) -> bool:
         return "metadata" in self.columns and self.columns["metadata"].base == "jsonb"
 
     def need(self, names: Iterable[str], why: str = "") -> None:
         for name in (name for name in names if name not in self.columns):
-            near = nearest(name, self.columns)
-            hint = why or (f'perhaps you meant "{near}"' if near else "")
-            raise Failed(f'column "{name}" does not exist in {self.name}' + (f"; {hint}" if hint else ""))
+            hint = f"; {why}" if why else perhaps(name, self.columns)
+            raise Failed(f'column "{name}" does not exist in {self.name}{hint}')
 
     def order(self, names: Iterable[str], alias: str = "s") -> str:
         """The same in every database: numbers as numbers, everything else by the bytes of its text."""
@@ -98,17 +84,15 @@ class Relation:
 
 
 class Source(Relation):
-    def __init__(self, connection: psycopg.Connection[Any], oid: int, group_by: list[str] | None) -> None:
+    def __init__(self, connection: Connection, oid: int, group_by: list[str] | None) -> None:
         super().__init__(connection, oid)
         self._below = connection.execute(_BELOW, (oid,)).fetchall()
         self.attachment = self._attachment()
         if group_by is None and self.attachment is not None and all(k in self.columns for k in self.attachment.keys):
             group_by = self.attachment.keys
         if not group_by:
-            raise Failed(
-                f"the columns of the group of {self.name} are not known: name them by --group-by;"
-                " they are known for views of attach, and for selections of these"
-            )
+            hint = "name them by --group-by; they are known for views of attach, and for selections of these"
+            raise Failed(f"the columns of the group of {self.name} are not known: {hint}")
         self.keys = list(dict.fromkeys(group_by))
         why = "a relation of advantages has the columns of the group, rollout_id, step_no, step_id and advantage"
         self.need([*self.keys, *OF_A_STEP, "advantage"], why)
@@ -151,7 +135,7 @@ class Source(Relation):
         return found[0]
 
 
-def find(connection: psycopg.Connection[Any], name: str) -> int:
+def find(connection: Connection, name: str) -> int:
     """The relation of a name on the user's search_path."""
     connection.execute("SET LOCAL search_path TO DEFAULT")
     oid = connection.execute("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid", (name,)).fetchone()

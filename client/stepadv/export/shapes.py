@@ -11,6 +11,7 @@ from stepadv.export.conversation import Conversation, Message, Step, weighted
 from stepadv.export.relation import OF_A_STEP, Relation, Source, literal
 from stepadv.text import Failed, quoted
 
+Key = tuple[str | None, ...]  # of a rollout: its group and its id
 # What a line of shape steps has of the columns that the canonical tables have, and of selections.
 KNOWN = ("observation", "action", "tool", "args")
 TOKENS = ("prompt_token_ids", "response_token_ids", "response_mask", "rollout_logprobs")
@@ -55,9 +56,7 @@ class Lines:
     def items(self, names: list[str]) -> dict[str, str]:
         return {n: f"s.{quoted(n)}" if n != "advantage" else "s.advantage::float8" for n in names}
 
-    def rows(
-        self, items: list[str], names: tuple[str, ...] = OF_A_STEP
-    ) -> Iterator[tuple[tuple[str | None, ...], int, list[Any]]]:
+    def rows(self, items: list[str], names: tuple[str, ...] = OF_A_STEP) -> Iterator[tuple[Key, int, list[Any]]]:
         """Of steps with an advantage, in their order: the key of the rollout, the number of the step, what else was
         selected."""
         keys = [f"s.{quoted(n)}::text" for n in (*self.keys, "rollout_id")]
@@ -93,23 +92,22 @@ class Lines:
     def _query_of_rollout(self) -> str:
         assert self.steps is not None
         there = self.steps.columns
-        texts = {n: f"to_jsonb(x.{n}) #>> '{{}}'" if n in there else "NULL" for n in (*KNOWN, "next_observation")}
-        items = ["x.step_no::bigint", "x.turn::bigint" if "turn" in there else "NULL"]
-        items += [texts["observation"], texts["action"], texts["tool"]]
-        items += ["to_jsonb(x.args)::text" if "args" in there else "NULL", texts["next_observation"]]
+        how = {"step_no": "x.step_no::bigint", "turn": "x.turn::bigint", "args": "to_jsonb(x.args)::text"}
+        texts = {n: f"to_jsonb(x.{n}) #>> '{{}}'" for n in Step._fields[:-1]} | how
+        items = [expression if n in there else "NULL" for n, expression in texts.items()]
         items.append("x.metadata -> 'text'" if self.steps.has_metadata() else "NULL")
         return f"SELECT {', '.join(items)} FROM {self.steps.sql.replace('%', '%%')} x WHERE "
 
-    def conversation(self, key: tuple[str | None, ...], metadata: Any) -> Conversation:
+    def conversation(self, key: Key, metadata: Any) -> Conversation:
         return Conversation(self.rollout(key), metadata, (self.steps or self.source).name)
 
-    def rollout(self, key: tuple[str | None, ...]) -> list[Step]:
+    def rollout(self, key: Key) -> list[Step]:
         assert self.steps is not None
         where, values = self.steps.where([*self.keys, "rollout_id"], key, "x")
         rows = self.source.connection.execute(self._told + where + " ORDER BY x.step_no", values)
         return [Step(*row) for row in rows]
 
-    def at(self, key: tuple[str | None, ...], step_no: int, metadata: Any) -> tuple[list[Message], Message]:
+    def at(self, key: Key, step_no: int, metadata: Any) -> tuple[list[Message], Message]:
         """The conversation before a step, and its turn; rows come rollout by rollout."""
         if self._conversation is None or self._conversation[0] != key:
             self._conversation = key, self.conversation(key, metadata)
@@ -172,14 +170,10 @@ def verl(lines: Lines) -> Iterator[str]:
             raise Failed(f"rows for verl need tokens: {whose(step_no, key[-1])} has none")
         truth = metadata.get("ground_truth") if isinstance(metadata, dict) else None
         truth = truth if isinstance(truth, str) else "" if truth is None else dump(truth)
-        line: dict[str, Any] = {
-            "data_source": source.name,
-            "prompt": lines.at(key, step_no, metadata)[0],
-            "ability": "agent",
-        }
-        line["reward_model"] = {"style": "rule", "ground_truth": truth}
+        line = {"data_source": source.name, "prompt": lines.at(key, step_no, metadata)[0], "ability": "agent"}
+        reward = {"reward_model": {"style": "rule", "ground_truth": truth}}
         extra = joined(dump({"index": index, "split": channel}), beside)
-        yield joined(dump(line), f'{{"extra_info": {extra}}}', token_items)
+        yield joined(dump(line | reward), f'{{"extra_info": {extra}}}', token_items)
 
 
 def process(lines: Lines) -> Iterator[str]:

@@ -23,7 +23,7 @@ from stepadv.importing.tally import MOST_PROBLEMS, Tally, warn
 from stepadv.importing.values import Json, first, words
 from stepadv.importing.verdicts import Outcomes
 from stepadv.importing.writer import Tables
-from stepadv.text import Failed, complain, count, nearest, quoted, safe, shorten
+from stepadv.text import Failed, complain, count, perhaps, quoted, safe, shorten
 
 HELP = "load runs, files and directories"
 DESCRIPTION = """Loads rollouts of scaffolds, trainers and tracers into the tables of a schema, and creates the tables
@@ -48,10 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wanted = "outcome from which a rollout is a success if the source has no verdict (1)"
     add("-a", "--success-at", metavar="SCORE", type=float, default=1.0, help=wanted)
     add("-k", "--keep-going", action="store_true", help="skip what cannot be used of a file, load the rest")
-    wanted = "rollouts that differ replace those in the tables"
-    add("--update", action="store_true", dest="replace", help=wanted)
-    wanted = "verdicts by task or rollout id (csv, json, jsonl), which override those of the files"
-    add("--outcomes", metavar="FILE", help=wanted)
+    add("--update", action="store_true", dest="replace", help="rollouts that differ replace those in the tables")
+    add("--outcomes", metavar="FILE", help="verdicts by task or rollout id (csv, json, jsonl), before those of files")
     add("--retries", choices=("last",), help="of two attempts at one rollout or step, use the newest")
     add("--explain", action="store_true", help="load nothing: show which format each file has, or why it has none")
     add("--preview", action="store_true", help="load nothing: show the first three steps of each file")
@@ -66,7 +64,7 @@ def steps_of(rollout: Rollout) -> Iterator[dict[str, Json]]:
 
 def preview(file: File, options: argparse.Namespace) -> Iterator[str]:
     """The first three steps of a file as they would be stored."""
-    rollouts = Reader(file, file.source, options, Tally()).rollouts()
+    rollouts = Reader(file, file.source, options, Tally(), lambda: None).rollouts()
     for step in islice(chain.from_iterable(steps_of(rollout) for rollout, _ in rollouts), 3):
         yield ", ".join(f"{name} {step[key]}" for name, key in OF_TRY.items() if step.get(key) is not None)
         texts = {name: " ".join((words(step.get(name)) or "").split()) for name in COLUMNS}
@@ -122,8 +120,10 @@ class Import:
     def __init__(self, options: argparse.Namespace):
         self.options = options
         self.outcomes = Outcomes(options.outcomes) if options.outcomes is not None else None
-        self.listing = list_files(options.names)
-        self.runs = Runs(self.listing.files, self.outcomes, options.policy_version is not None)
+        files, self.empty, self.unread = list_files(options.names)
+        for problem in self.unread:
+            complain(f"stepadv import: {problem}")
+        self.runs = Runs(files, self.outcomes, options.policy_version is not None)
         self.tally = Tally()
         self.n_files, self.n_passed = 0, self.runs.n_passed
         self.left_out: list[str] = []
@@ -139,9 +139,9 @@ class Import:
                 files.sort(key=lambda file: os.stat(file.path).st_mtime_ns)
             if options.explain or options.preview:
                 shown = [look_over(file, options) for file in files]
-                for name in self.listing.empty:
+                for name in self.empty:
                     print(safe(f"no files to read: {name}"))
-                return int(not all(shown) or self.listing.n_failed + len(self.listing.empty) > 0)
+                return int(not all(shown) or len(self.unread) + len(self.empty) > 0)
             if files:
                 self.load(files)
         return self.summary()
@@ -186,14 +186,10 @@ class Import:
         self.progress(f"{self.n_files} of {count(len(self.runs.files), 'file')}, {n} steps, {seconds:.0f} s")
 
     def summary(self) -> int:
-        tally, empty = self.tally, self.listing.empty
-        n_left_out = len(self.left_out) + self.listing.n_failed
+        tally, n_left_out = self.tally, len(self.left_out) + len(self.unread)
         lines = [f"{count(self.n_files, 'file')}, {n_left_out} left out"]
-        for what, names in (
-            ("left out", self.left_out),
-            ("nothing in it", self.nothing),
-            ("no files to read", empty),
-        ):
+        listed = {"left out": self.left_out, "nothing in it": self.nothing, "no files to read": self.empty}
+        for what, names in listed.items():
             more = len(names) - MOST_PROBLEMS
             lines += [f"{what}: {name}" for name in (*names[:MOST_PROBLEMS], *([f"{more} more"] if more > 0 else []))]
         if self.n_passed:
@@ -206,14 +202,13 @@ class Import:
         lost = list(self.outcomes.unmatched(tally.matched, tally.names)) if self.outcomes else []
         for line in lost:
             complain(line)
-        return int(tally.n_problems + n_left_out + len(empty) + len(lost) > 0 or not tally.tries)
+        return int(tally.n_problems + n_left_out + len(self.empty) + len(lost) > 0 or not tally.tries)
 
 
 def run(options: argparse.Namespace) -> int:
     if options.format not in (None, *FORMATS):
-        meant = nearest(options.format, FORMATS)
-        perhaps = f'; perhaps you meant "{meant}"' if meant else ""
-        raise Failed(f"unknown format: {options.format}{perhaps}; formats are {', '.join(FORMATS)}")
+        hint = f"{perhaps(options.format, FORMATS)}; formats are {', '.join(FORMATS)}"
+        raise Failed(f"unknown format: {options.format}{hint}")
     if not 0 < options.jobs < 10000:
         raise Failed("-J must be a number of files from 1 to 9999")
     options.replace |= options.retries is not None

@@ -11,13 +11,13 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
 from stepadv.importing.format import name_parts
 from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, parse
-from stepadv.text import Failed, complain
+from stepadv.text import Failed
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".txt", ".eval")
 PACKED: dict[str, Callable[..., Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
@@ -64,38 +64,28 @@ def below(directory: str, failed: Callable[[str], None]) -> Iterator[str]:
                 yield path
 
 
-@dataclass
-class Listing:
-    files: list[File] = field(default_factory=list)
-    empty: list[str] = field(default_factory=list)  # directories without a file to read
-    n_failed: int = 0
-
-
-def list_files(names: list[str]) -> Listing:
+def list_files(names: list[str]) -> tuple[list[File], list[str], list[str]]:
+    """Those to read, directories without one, and what is wrong with names."""
     paths: dict[str, bool] = {}  # and whether they are below a directory
-    listing = Listing()
-
-    def failed(words: str) -> None:
-        listing.n_failed += 1
-        complain(f"stepadv import: {words}")
-
+    empty: list[str] = []
+    failed: list[str] = []
     for name in names:
         if name == "-":
             paths["-"] = False
         elif os.path.isdir(name):
-            n_failed = listing.n_failed
-            found = sorted(below(os.path.realpath(name), failed), key=os.fsencode)
-            if not found and listing.n_failed == n_failed:
-                listing.empty.append(name)
+            n_failed = len(failed)
+            found = sorted(below(os.path.realpath(name), failed.append), key=os.fsencode)
+            if not found and len(failed) == n_failed:
+                empty.append(name)
             paths.update({path: True for path in found if path not in paths})
         elif os.path.isfile(name) and os.access(name, os.R_OK):
             folder, base = os.path.split(name)
             paths[os.path.join(os.path.realpath(folder or "."), base)] = False
         else:
             why = "no permission" if os.path.isfile(name) else "it is a special file"
-            failed(f"cannot read {name}: {why if os.path.exists(name) else 'it does not exist'}")
-    listing.files = [File(path, source, is_below=paths[path]) for path, source in sources_of(list(paths)).items()]
-    return listing
+            failed.append(f"cannot read {name}: {why if os.path.exists(name) else 'it does not exist'}")
+    files = [File(path, source, is_below=paths[path]) for path, source in sources_of(list(paths)).items()]
+    return files, empty, failed
 
 
 def sources_of(paths: list[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ reward, turn_reward, value, cost, the arrays of tokens, and meta.
 
 import os.path
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,6 +16,9 @@ from stepadv.importing.conversation import Conversation, is_of_model
 from stepadv.importing.values import Json, at, digest, fields, first, given, is_name, is_number, without, words
 
 Rollout = dict[str, Json]
+# What readers of formats give.
+Rollouts = Iterator[Rollout]
+Parts = Iterator[tuple[Hashable, Json]]
 
 
 class Bad(Exception):
@@ -83,17 +86,17 @@ class Where(NamedTuple):
 
 # Marks of a document, which also say what it lacks: "info.model" (it is there), "steps[]" (a list), "steps[].id" (of
 # some element, or there is none), "version=ATIF-v" (a text that begins so), "input=" (a text), "!x" (it is not there),
-# "a | b" (either), "[].role" (of some element of a list itself, which is not empty); or words and a test.
-Mark = str | tuple[str, Callable[[Json], object]]
+# "a | b" (either), "[].role" (of some element of a list itself, which is not empty); or the words of a test.
 
 
 class Format(NamedTuple):
-    has: tuple[tuple[Mark, ...], ...]  # a document of the format has all marks of one of these variants
-    read: Callable[[Json, Where], Iterable[Rollout]] = lambda document, where: ()
+    has: str  # a document of the format has all marks ("&") of one of these variants ("||")
+    read: Callable[[Json, Where], Rollouts] = lambda document, where: iter(())
     # If many documents make one rollout: (its key, part) of each, and the rollouts of the parts of a key.
-    split: Callable[[Json, Where], Iterable[tuple[Hashable, Json]]] | None = None
-    join: Callable[[list[Json], Where], Iterable[Rollout]] = lambda parts, where: ()
+    split: Callable[[Json, Where], Parts] | None = None
+    join: Callable[[list[Json], Where], Rollouts] = lambda parts, where: iter(())
     in_parts: bool = False  # steps have numbers, so that some of a rollout's may be loaded before others
+    tests: Mapping[str, Callable[[Json], object]] = {}
 
 
 def element(document: Json) -> Json:
@@ -115,19 +118,19 @@ def _sees(mark: str, document: Json) -> bool:
     return any(isinstance(v, str) and v.startswith(text) if is_text else v is not None for v in values)
 
 
-def sees(mark: Mark, document: Json) -> bool:
+def sees(format: Format, mark: str, document: Json) -> bool:
     """The first of a list of records tells, but for marks of lists themselves."""
-    try:
-        if not isinstance(mark, str):
-            return bool(mark[1](document))
-        return any(_sees(m, document if m.startswith("[]") else element(document)) for m in mark.split(" | "))
-    except OTHER_TYPES:
-        return False
+    if mark in format.tests:
+        return bool(format.tests[mark](document))
+    return any(_sees(m, document if m.startswith("[]") else element(document)) for m in mark.split(" | "))
 
 
-def spoken(mark: Mark) -> str:
-    if not isinstance(mark, str):
-        return mark[0]
+@lru_cache
+def variants_of(has: str) -> list[list[str]]:
+    return [variant.split(" & ") for variant in has.split(" || ")]
+
+
+def spoken(mark: str) -> str:
     said = []
     for one in mark.split(" | "):
         path, is_text, text = one.lstrip("!").partition("=")
@@ -139,17 +142,19 @@ def spoken(mark: Mark) -> str:
 
 def lacks(format: Format, document: Json) -> list[str]:
     """What a document lacks, by the variant of which it lacks least; nothing: it has the format."""
-    missing = ([m for m in variant if not sees(m, document)] for variant in format.has)
+    missing = ([m for m in variant if not sees(format, m, document)] for variant in variants_of(format.has))
     return [spoken(mark) for mark in min(missing, key=len)]
 
 
 def fits(format: Format, document: Json) -> bool:
-    return any(all(sees(mark, document) for mark in variant) for variant in format.has)
+    return any(all(sees(format, mark, document) for mark in variant) for variant in variants_of(format.has))
 
 
 # Names of a rollout's members ("meta.x": of its metadata), and paths: the first that leads somewhere counts.  "^"
 # begins a path from the whole document; "path~words" is true if the value has such words, and else nothing.
 Table = dict[str, str]
+# What SWE-agent and its like say of a run.
+OF_INFO = {f"meta.{key}": f"info.{key}" for key in ("exit_status", "submission", "model_stats")}
 TRIALS = "trial trial_id _ng_rollout_index rollout_index sample_index attempt"
 # Arrays of tokens, and what trainers call them.
 TOKENS = {

@@ -73,9 +73,7 @@ class Parts:
 
 
 class Reader:
-    def __init__(
-        self, file: File, source: str, options: Namespace, tally: Tally, between: Callable[[], Any] = lambda: None
-    ):
+    def __init__(self, file: File, source: str, options: Namespace, tally: Tally, between: Callable[[], Any]):
         """between is called after each document."""
         self.file, self.source, self.tally, self.between = file, source, tally, between
         self.paths = (file.path, *file.more)
@@ -181,11 +179,10 @@ class Loader:
             except CannotRead as error:
                 return Result(failed=True, said=[str(error)])
             except psycopg.Error as error:
-                # After a deadlock the other load goes first.
-                is_again = isinstance(error, AGAIN) and attempt < MOST_TRIES - 1
                 if self.tables.connection.closed:
                     raise
-                if not is_again:
+                # After a deadlock the other load goes first.
+                if not isinstance(error, AGAIN) or attempt == MOST_TRIES - 1:
                     return Result(failed=True, said=[words_of(error)])
         raise AssertionError
 
@@ -230,12 +227,13 @@ class Loader:
             yield f"-k loads the other {n_usable}"
 
 
+Make = Callable[[], Loader]
 # Of a process that loads.
-make_loader: Callable[[], Loader] | None = None
+make_loader: Make | None = None
 loader: Loader | None = None
 
 
-def start(make: Callable[[], Loader]) -> None:
+def start(make: Make) -> None:
     """In a process of its own, which the first one ends when it is interrupted."""
     global make_loader
     make_loader = make
@@ -249,9 +247,7 @@ def work(file: File) -> Result:
     return loader.load(file)
 
 
-def load_at_once(
-    jobs: int, make: Callable[[], Loader], files: list[File], done: Callable[[File, Result], None]
-) -> None:
+def load_at_once(jobs: int, make: Make, files: list[File], done: Callable[[File, Result], None]) -> None:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool

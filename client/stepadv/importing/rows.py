@@ -6,7 +6,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from stepadv.importing.format import Bad, Rollout
+from stepadv.importing.format import TOKENS, Bad, Rollout
 from stepadv.importing.values import Json, fields, given, is_name, parse_time, to_json, type_of, words
 from stepadv.text import shorten
 
@@ -22,7 +22,7 @@ def wrong(name: str, wanted: str, value: Json) -> Bad:
 
 
 def text(value: Json, name: str = "") -> str:
-    return f"\0{value if isinstance(value, str) else to_json(value)}\0"
+    return f"\0{value}\0" if isinstance(value, str) else jsonb(value, name)
 
 
 def jsonb(value: Json, name: str) -> str:
@@ -56,15 +56,10 @@ def whole(value: Json, name: str) -> str:
     return repr(integer(value, name))
 
 
-def long(value: Json, name: str) -> str:
-    return repr(integer(value, name, 63))
-
-
 def cost(value: Json, name: str) -> str:
-    found = number(value, name)
-    if value <= 0:
+    if number(value, name) and value <= 0:
         raise Bad(f"{name} must be above 0, not {value}")
-    return found
+    return repr(value)
 
 
 def string(value: Json, name: str) -> str:
@@ -113,14 +108,14 @@ mask = array("booleans", {bool}, lambda v: True, lambda v: "t" if v else "f")
 logprobs = array("numbers", {int, float}, lambda v: bool(abs(v) < 3e38), lambda v: repr(v) if abs(v) > 1e-37 else "0")
 
 Encode = Callable[[Json, str], str]
-OF_GROUP: dict[str, Encode] = {"task_id": text, "run_id": text, "policy_version": text, "policy_step": long}
-OF_GROUP |= {"tags": jsonb, "group_id": text}
+OF_GROUP: dict[str, Encode] = {"task_id": text, "run_id": text, "policy_version": text}
+OF_GROUP |= {"policy_step": lambda v, name: repr(integer(v, name, 63)), "tags": jsonb, "group_id": text}
 OF_ROLLOUT: dict[str, Encode] = {"model": string, "outcome": number, "success": truth, "truncated": truth}
 OF_ROLLOUT |= {"channel": channel, "curation": string, "started_at": time, "ended_at": time, "metadata": jsonb}
 OF_STEP: dict[str, Encode] = {"step_no": whole, "turn": whole, "observation": text, "action": text, "tool": string}
 OF_STEP |= {"args": jsonb, "ok": truth, "next_observation": text, "state": text, "reward": number, "meta": jsonb}
-RARE: dict[str, Encode] = {"turn_reward": number, "value": number, "cost": cost, "prompt_token_ids": ids}
-RARE |= {"response_token_ids": ids, "response_mask": mask, "rollout_logprobs": logprobs}
+OF_STEP |= {"turn_reward": number, "value": number, "cost": cost, "prompt_token_ids": ids, "response_token_ids": ids}
+OF_STEP |= {"response_mask": mask, "rollout_logprobs": logprobs}
 STEP_COLUMNS = [name.replace("meta", "metadata") for name in OF_STEP]
 
 
@@ -215,7 +210,6 @@ class Row:
         number_steps(steps)
         self.numbers = [step["step_no"] for step in steps]
         self.n_actions = sum(step.get("action") is not None for step in steps)
-        self.has_rare = any(not RARE.keys().isdisjoint(step) for step in steps)
         self.later: str | None = None
         self.lines = list(self.lines_of(steps, prefix, shape.start))
         self.data = for_copy(self.lines)
@@ -223,18 +217,17 @@ class Row:
     def lines_of(self, steps: list[dict[str, Json]], prefix: str, start: str) -> Iterator[str]:
         """A result that the next step saw is stored once.  later: the line of the first step, if that is not the
         rollout's first."""
-        table = OF_STEP | RARE if self.has_rare else OF_STEP
         for step, after in pairwise(steps):
             if after.get("observation") is not None and step.get("next_observation") == after["observation"]:
                 step["next_observation"] = None
         for i, step in enumerate(steps):
             try:
-                if self.has_rare:
+                if not TOKENS.keys().isdisjoint(step):
                     check_lengths(step)
                 if i == 0 and step.get("observation") is None:
-                    self.later = f"{prefix}{encoded(table, step)}\n"
+                    self.later = f"{prefix}{encoded(OF_STEP, step)}\n"
                     step["state"] = start
-                yield f"{prefix}{encoded(table, step)}\n"
+                yield f"{prefix}{encoded(OF_STEP, step)}\n"
             except Bad as bad:
                 raise Bad(str(bad), i) from None
 
@@ -249,16 +242,12 @@ class Row:
 
 def number_steps(steps: list[dict[str, Json]]) -> None:
     """Steps have their numbers, or those of their places."""
-    numbers = [step.get("step_no") for step in steps]
-    if all(n is None for n in numbers):
-        for i, step in enumerate(steps):
-            step["step_no"] = i
-        return
-    if None in numbers:
+    lack = [step.get("step_no") is None for step in steps]
+    if any(lack) and not all(lack):
         raise Bad("step_no must be given for every step or none")
     for i, step in enumerate(steps):
         try:
-            step["step_no"] = integer(step["step_no"], "step_no")
+            step["step_no"] = i if lack[i] else integer(step["step_no"], "step_no")
         except Bad as bad:
             raise Bad(str(bad), i) from None
     if len({step["step_no"] for step in steps}) < len(steps):

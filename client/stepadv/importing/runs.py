@@ -8,6 +8,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,21 +35,18 @@ class Note:
     about: Rollout | Verdicts
 
 
+def head_of(path: str, size: int = HEAD) -> bytes:
+    with suppress(CannotRead), open_file(path) as stream:
+        return stream.read(size)
+    return b""
+
+
 def content_of(path: str) -> Json:
     """None: it cannot be read, which is reported when it is loaded."""
     try:
-        with open_file(path) as stream:
-            return parse(stream.read(LARGEST).decode())[0]
+        return parse(head_of(path, LARGEST).decode())[0]
     except WRONG:
         return None
-
-
-def head_of(path: str) -> bytes:
-    try:
-        with open_file(path) as stream:
-            return stream.read(HEAD)
-    except CannotRead:
-        return b""
 
 
 # What is beside tries: each function reads a file into members of all rollouts below a folder, or into verdicts.
@@ -273,7 +271,7 @@ class Runs:
             return "", None
         names = names_of(rollout, file.source)
         tally.names.update(names)
-        id, found = self.outcomes.find(names) or ("", None)
+        id, found = next((self.outcomes.of[name] for name in names if name in self.outcomes.of), ("", None))
         tally.matched.add(id)
         return self.outcomes.name, found
 

@@ -234,9 +234,7 @@ def says(spans: list[Span], key: str) -> Json:
 def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     ids = {span.get("span") for span in spans}
     # A span whose parent is somewhere else is a root here.
-    found: list[Span] = [
-        {"scores": [], **s, "parent": s.get("parent") if s.get("parent") in ids else None} for s in spans
-    ]
+    found: list[Span] = [{"scores": [], **s, "parent": p if (p := s.get("parent")) in ids else None} for s in spans]
     n_orphans = sum(s.get("parent") is not None and s["parent"] not in ids for s in spans)
     ordered = sorted(found, key=lambda s: (s.get("parent") is not None, begin_of(s)))
     roots = [s for s in ordered if s.get("parent") is None]

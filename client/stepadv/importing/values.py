@@ -11,6 +11,7 @@ from typing import Any
 
 Json = Any
 MAX_BYTES = 268435455  # of a document; an object of jsonb holds no more
+BLANKS = " \t\n\r"
 NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
@@ -68,13 +69,10 @@ def parse(text: str) -> tuple[Json, int]:
         text, n_nul = NUL.subn(r"\1\\ufffd", text)
     try:
         # What decode does beside takes as long as a short document.
-        value, end = _decoder.scan_once(text, 0)
-        if text[end:].isspace() or end == len(text):
-            return value, n_nul
-    except (StopIteration, ValueError, RecursionError):
-        pass
-    try:
-        return _decoder.decode(text), n_nul
+        value, end = _decoder.raw_decode(text, len(text) - len(text.lstrip(BLANKS)))
+        if rest := text[end:].lstrip(BLANKS):
+            raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
+        return value, n_nul
     except (ValueError, RecursionError) as error:
         raise Unreadable(complaint(error)) from None
 

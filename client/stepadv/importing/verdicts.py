@@ -7,7 +7,7 @@ import csv
 import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from stepadv.importing.files import CannotRead, documents_of, open_file
 from stepadv.importing.format import TRIALS, Rollout, base_of
@@ -143,10 +143,6 @@ class Outcomes:
                 hint = "name the try of each row, by rollout_id, or by try beside task_id"
                 raise Failed(f"--outcomes: {path}: two verdicts for {shorten(id, 80)}: {hint}")
         self.of: dict[str, tuple[str, Rollout]] = {id: (ids[0], said) for ids, said in found for id in reversed(ids)}
-
-    def find(self, names: Iterable[str]) -> tuple[str, Rollout] | None:
-        """By the first of its names that is known."""
-        return next((self.of[name] for name in names if name in self.of), None)
 
     def unmatched(self, matched: set[str], names: set[str], most: int = 20) -> Iterator[str]:
         lost = [id for id in self.ids if id not in matched]

@@ -14,7 +14,7 @@ import psycopg
 
 from stepadv.database import columns_of, value
 from stepadv.importing.format import Bad, Rollout
-from stepadv.importing.rows import COPIED_AS, OF_GROUP, OF_ROLLOUT, RARE, STEP_COLUMNS, Row, Shape, for_copy
+from stepadv.importing.rows import COPIED_AS, OF_GROUP, OF_ROLLOUT, STEP_COLUMNS, Row, Shape, for_copy
 from stepadv.importing.tally import Tally
 from stepadv.text import Failed, quoted
 
@@ -69,7 +69,7 @@ class Tables:
             "o": listed(keys, 't.{} COLLATE "C"'),
             "same": listed(keys, "x.{0} = t.{0}", " AND "),
             "also": listed(keys, "p.{0} = t.{0}", " AND "),
-            "all": listed([*self.step_columns, *RARE]),
+            "all": listed(self.step_columns),
         }
         self.execute(CREATE.format("stepadv_rollouts", "0 AS n, {c}", "{r}"))
 
@@ -126,11 +126,8 @@ class Tables:
                 raise
 
     def copy_steps(self, target: str, rows: list[Row]) -> None:
-        for has_rare in (False, True):
-            some = [row for row in rows if row.has_rare == has_rare and row.lines]
-            if some:
-                columns = [*self.step_columns, *(RARE if has_rare else ())]
-                self.copy(target, columns, (row.data for row in some))
+        if some := [row.data for row in rows if row.lines]:
+            self.copy(target, self.step_columns, some)
 
     # ----------
     # Rollouts that are there already

@@ -1,8 +1,6 @@
 """Agent-R1's dumps: a line for each trajectory, with its steps."""
 
-from collections.abc import Iterator
-
-from stepadv.importing.format import Format, Rollout, Where, pick, rollout_of, tokens_of, training_group
+from stepadv.importing.format import Format, Rollouts, Where, pick, rollout_of, tokens_of, training_group
 from stepadv.importing.values import Json, digest, objects, without, words
 
 USED = ("trajectory_uid", "input", "output", "score", "step", "num_steps", "steps")
@@ -16,7 +14,7 @@ def read_step(step: dict[str, Json]) -> dict[str, Json]:
     return tokens_of(step) | pick(OF_STEP, step) | texts | {"meta": without(step, IN_COLUMNS) or None}
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     task = digest(document.get("input"))
     group = training_group(document.get("step"), document.get("uid"), task)
     steps = [read_step(s) for s in objects(document.get("steps"))]
@@ -24,4 +22,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield rollout_of(where, document, TABLE, members, used=USED)
 
 
-FORMAT = Format((("trajectory_uid", "input", "steps[]", "steps[].step_index"),), read)
+FORMAT = Format("trajectory_uid & input & steps[] & steps[].step_index", read)

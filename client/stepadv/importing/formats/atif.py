@@ -2,10 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, firsts_of_turns, hear_message, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of, tokens_of
+from stepadv.importing.format import Format, Parts, Rollout, Rollouts, Where, about, pick, rollout_of, tokens_of
 from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, words
 
 MARK = b"ATIF-v"  # at the beginning of a file
@@ -162,12 +161,12 @@ def stitch(documents: dict[str, Json], root: str, found: dict[str, tuple[str, bo
     return {**documents[root], "steps": steps, "subagent_trajectories": subs}
 
 
-def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
+def split(document: Json, where: Where) -> Parts:
     name = file_of(where.source) if where.n == 1 or not where.source else f"{file_of(where.source)}:{where.n}"
     yield parent_of(document) or id_of(document) or name, (name, document)
 
 
-def join(told: list[Json], where: Where) -> Iterator[Rollout]:
+def join(told: list[Json], where: Where) -> Rollouts:
     documents = {}
     for n, (name, document) in enumerate(told):
         documents[name if name not in documents else f"{name}:{n}"] = fields(document)
@@ -181,4 +180,4 @@ def join(told: list[Json], where: Where) -> Iterator[Rollout]:
             yield read_one(stitch(documents, name, found), where)
 
 
-FORMAT = Format((("schema_version=ATIF-v", "steps[]"),), split=split, join=join)
+FORMAT = Format("schema_version=ATIF-v & steps[]", split=split, join=join)

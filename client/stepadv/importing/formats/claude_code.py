@@ -2,13 +2,10 @@
 many lines make one rollout.  Sub-agents (isSidechain, parent_tool_use_id) are no tries: the metadata counts them.
 There is no verdict."""
 
-from collections.abc import Iterator
-
 from stepadv.importing.conversation import hear_messages, text_of
-from stepadv.importing.format import Format, Rollout, Where, lasting, rollout_of
+from stepadv.importing.format import Format, Parts, Rollouts, Where, lasting, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, is_number, words
 
-PRINTED = ("system", "assistant", "user", "result")
 TABLE = {"meta.cwd": "cwd", "meta.version": "version", "meta.branch": "gitBranch"}
 
 
@@ -16,7 +13,7 @@ def is_sub_agent(record: dict[str, Json]) -> bool:
     return bool(record.get("isSidechain")) or record.get("parent_tool_use_id") is not None
 
 
-def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
+def split(document: Json, where: Where) -> Parts:
     for record in document if isinstance(document, list) else [document]:
         # Summaries name no session: the file's.
         yield words(first(record, "sessionId session_id")) or "", fields(record)
@@ -35,7 +32,7 @@ def whole_messages(records: list[dict[str, Json]]) -> list[dict[str, Json]]:
     return messages
 
 
-def join(records: list[Json], where: Where) -> Iterator[Rollout]:
+def join(records: list[Json], where: Where) -> Rollouts:
     # A resumed session has the messages of the one before again.
     unique = {words(r.get("uuid")) or str(i): r for i, r in reversed(list(enumerate(records)))}
     said = [r for r in reversed(unique.values()) if isinstance(r.get("message"), dict)]
@@ -68,13 +65,10 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     yield rollout_of(where, own[0], TABLE, members, talk, meta=more)
 
 
-FORMAT = Format(
-    (
-        # Beside messages, a log has lines of many types.
-        ("sessionId", "type=", "!messages", "!messageId"),
-        ("session_id", "message.role | subtype", " | ".join(f"type={kind}" for kind in PRINTED)),
-        ("leafUuid | messageId", "type=summary | type=file-history-snapshot"),
-    ),
-    split=split,
-    join=join,
+# Beside messages, a log has lines of many types.
+HAS = (
+    "sessionId & type= & !messages & !messageId"
+    " || session_id & message.role | subtype & type=system | type=assistant | type=user | type=result"
+    " || leafUuid | messageId & type=summary | type=file-history-snapshot"
 )
+FORMAT = Format(HAS, split=split, join=join)

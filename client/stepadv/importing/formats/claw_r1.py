@@ -1,8 +1,6 @@
 """Step records of Claw-R1, one a line; many make one rollout, in any order."""
 
-from collections.abc import Iterator
-
-from stepadv.importing.format import Bad, Format, Rollout, Where, pick, tokens_of
+from stepadv.importing.format import Bad, Format, Parts, Rollouts, Where, pick, tokens_of
 from stepadv.importing.values import Json, fields, first, given, is_number, without, words
 
 # What has a column, and what only counts the rest.
@@ -15,7 +13,7 @@ OF_STEP = {"step_no": "step_index", "turn": "step_index", "reward": "reward"}
 CHANNELS = {"val": "validation", "validation": "validation", "train": "train"}
 
 
-def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
+def split(document: Json, where: Where) -> Parts:
     """A record, with what tells its rollout."""
     yield f"{words(document['prompt_uid'])}\0{words(document['trajectory_uid'])}", document
 
@@ -29,7 +27,7 @@ def read_step(record: dict[str, Json], version: Json) -> dict[str, Json]:
     return tokens_of(record) | pick(OF_STEP, record) | members
 
 
-def join(records: list[Json], where: Where) -> Iterator[Rollout]:
+def join(records: list[Json], where: Where) -> Rollouts:
     """A rollout is of the version of its first step, though the policy may have changed since."""
     ordered = sorted(records, key=lambda r: r["step_index"] if is_number(r.get("step_index")) else float("inf"))
     if ordered[0].get("step_index") != 0:
@@ -52,8 +50,4 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     }
 
 
-FORMAT = Format(
-    (("prompt_uid", "trajectory_uid", "step_index", "prompt_ids[]", "response_ids[]"),),
-    split=split,
-    join=join,
-)
+FORMAT = Format("prompt_uid & trajectory_uid & step_index & prompt_ids[] & response_ids[]", split=split, join=join)

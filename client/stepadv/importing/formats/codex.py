@@ -1,32 +1,30 @@
 """Session logs of Codex (rollout-….jsonl): items of the Responses interface, a line each; a file is a rollout.  There
 is no verdict."""
 
-from collections.abc import Iterator
+import re
 
 from stepadv.importing.conversation import text_of
-from stepadv.importing.format import Format, Rollout, Where, lasting, rollout_of
+from stepadv.importing.format import Format, Parts, Rollouts, Where, lasting, rollout_of
 from stepadv.importing.formats.responses import hear_items
 from stepadv.importing.values import Json, at, digest, fields, words
 
 LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 # What the program tells the model in the user's name.
-OF_PROGRAM = (
-    *("<user_instructions>", "<environment_context>", "<permissions instructions>"),
-    *("# AGENTS.md instructions", "<turn_aborted>"),
-)
+OF_TAGS = "user_instructions|environment_context|permissions instructions|turn_aborted"
+OF_PROGRAM = re.compile(rf"\s*(<({OF_TAGS})>|# AGENTS.md instructions)")
 TABLE = {"meta.cwd": "cwd", "meta.version": "cli_version", "meta.git": "git"}
 
 
-def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
+def split(document: Json, where: Where) -> Parts:
     for record in document if isinstance(document, list) else [document]:
         yield "", fields(record)
 
 
 def is_of_program(item: dict[str, Json]) -> bool:
-    return item.get("role") == "user" and (text_of(item.get("content")) or "").lstrip().startswith(OF_PROGRAM)
+    return item.get("role") == "user" and OF_PROGRAM.match(text_of(item.get("content")) or "") is not None
 
 
-def join(records: list[Json], where: Where) -> Iterator[Rollout]:
+def join(records: list[Json], where: Where) -> Rollouts:
     items = [fields(r.get("payload")) for r in records if r.get("type") == "response_item"]
     own = [item for item in items if not is_of_program(item)]
     talk, _ = hear_items([], own)
@@ -50,8 +48,4 @@ def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     yield rollout_of(where, session, TABLE, members, talk, meta={"prompt": asked, "system_prompt": told})
 
 
-FORMAT = Format(
-    (("timestamp", "payload", " | ".join(f"type={kind}" for kind in LINES)),),
-    split=split,
-    join=join,
-)
+FORMAT = Format("timestamp & payload & " + " | ".join(f"type={kind}" for kind in LINES), split=split, join=join)

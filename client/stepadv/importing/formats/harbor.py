@@ -1,9 +1,7 @@
 """Trials of Harbor and terminal-bench: what result.json (results.json, config.json) of a trial says of its try.  A
 trial without a trajectory that can be read is a rollout without steps: its group's baseline needs it."""
 
-from collections.abc import Iterator
-
-from stepadv.importing.format import Format, Rollout, Where, pick, rollout_of
+from stepadv.importing.format import Format, Rollout, Rollouts, Where, pick, rollout_of
 from stepadv.importing.values import Json, at, fields, first, given, words
 from stepadv.importing.verdicts import verdict_of_rewards
 
@@ -42,20 +40,17 @@ def about_trial(document: Json) -> Rollout:
     return rollout_of(Where(), document, TABLE, members, meta=noted)
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     made = about_trial(document)
     version = {"policy_version": made.pop("policy")} if "policy" in made else {}
     yield {**made, **version, "meta": given({"source": where.source}) | fields(made["meta"]), "steps": []}
 
 
 def has_verdict(document: Json) -> bool:
-    return "verifier_result" in document or "agent" in document and isinstance(document.get("task"), dict)
+    is_settings = at(document, "agent") is not None and isinstance(at(document, "task"), dict)
+    return is_settings or "verifier_result" in fields(document)
 
 
-FORMAT = Format(
-    (
-        ("trial_name", ("verifier_result, or agent and task", has_verdict)),
-        ("trial_name", "task_id", ("is_resolved", lambda d: "is_resolved" in d)),
-    ),
-    read,
-)
+TESTS = {"verifier_result, or agent and task": has_verdict, "is_resolved": lambda d: "is_resolved" in fields(d)}
+HAS = "trial_name & verifier_result, or agent and task || trial_name & task_id & is_resolved"
+FORMAT = Format(HAS, read, tests=TESTS)

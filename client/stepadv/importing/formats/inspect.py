@@ -1,9 +1,7 @@
 """Inspect's logs (inspect_ai, version 2 of its log): .json; .eval, of which each sample is a document by itself."""
 
-from collections.abc import Iterator
-
 from stepadv.importing.conversation import hear_messages
-from stepadv.importing.format import Format, Rollout, Where, rollout_of
+from stepadv.importing.format import Format, Rollouts, Where, rollout_of
 from stepadv.importing.values import Json, at, fields, first, objects, path_of, words
 from stepadv.importing.verdicts import score_of
 
@@ -13,13 +11,10 @@ TABLE = {
     "started_at": "started_at events.0.timestamp ^stats.started_at ^eval.created",
     "ended_at": "completed_at ^stats.completed_at",
     "truncated": "limit~^{",
-    "meta.epoch": "epoch",
-    "meta.target": "target",
     "meta.scores": "scores score",
     "meta.error": "error.message",
     "meta.limit": "limit.type",
-    "meta.model_usage": "model_usage",
-}
+} | {f"meta.{key}": key for key in ("epoch", "target", "model_usage")}
 
 
 def outcome_of(sample: dict[str, Json], log: Json) -> float | None:
@@ -31,7 +26,7 @@ def outcome_of(sample: dict[str, Json], log: Json) -> float | None:
     return score_of(at(sample, "score.value")) if outcome is None else outcome
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     log = fields(at(document, "header") or document)
     sample = at(document, "sample")
     for one in objects([sample] if sample is not None else document.get("samples")):
@@ -45,4 +40,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         yield rollout_of(where, one, TABLE, about, hear_messages(one.get("messages")), log)
 
 
-FORMAT = Format((("samples[]", "eval.task", "eval.model"), ("header.eval.task", "sample")), read)
+FORMAT = Format("samples[] & eval.task & eval.model || header.eval.task & sample", read)

@@ -1,10 +1,9 @@
 """InterCode's logs: episodes with turn_history, by their numbers, or in logs (plans that were refined)."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 from stepadv.importing.conversation import in_turn
-from stepadv.importing.format import Format, Rollout, Where, element, rollout_of
+from stepadv.importing.format import Format, Rollout, Rollouts, Where, element, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, listed, words
 
 TABLE = {"outcome": "summary.max_reward"}
@@ -37,7 +36,7 @@ def read_episode(key: str, episode: Json, where: Where) -> Rollout:
     return rollout_of(where, episode, TABLE, members)
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     for key, episode in (fields(document.get("logs")) or document).items():
         yield read_episode(key, episode, where)
 
@@ -48,4 +47,4 @@ def has_history(document: Json) -> bool:
     return any(isinstance(at(e, "turn_history"), dict) for e in (fields(found.get("logs")) or found).values())
 
 
-FORMAT = Format(((("turn_history of every episode", has_history),),), read)
+FORMAT = Format("turn_history of every episode", read, tests={"turn_history of every episode": has_history})

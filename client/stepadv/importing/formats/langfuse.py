@@ -5,10 +5,9 @@ GENERATION is the model; TOOL and RETRIEVER are tools, a SPAN is one if the mode
 EVALUATOR and GUARDRAIL judge."""
 
 import re
-from collections.abc import Iterator
 
 from stepadv.importing.conversation import heard_of
-from stepadv.importing.format import Format, Rollout, Where
+from stepadv.importing.format import Format, Rollouts, Where
 from stepadv.importing.formats.otel import attributes_of
 from stepadv.importing.spans import KINDS, Span, named, noted, rollout_of_trace
 from stepadv.importing.values import Json, at, first, given, objects, time_of, unquoted, words
@@ -79,7 +78,7 @@ def span_of(v: dict[str, Json], trace: dict[str, Json]) -> Span:
     }
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     for record in objects(document if isinstance(document, list) else [document]):
         trace = record["trace"] if isinstance(record.get("trace"), dict) else record
         trace = trace | given({key: record.get(key) for key in ("observations", "scores")})
@@ -87,4 +86,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         yield rollout_of_trace([root_of(trace), *observed], where)
 
 
-FORMAT = Format((("id | trace.id", "observations[].startTime"),), read)
+FORMAT = Format("id | trace.id & observations[].startTime", read)

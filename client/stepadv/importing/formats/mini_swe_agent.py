@@ -2,21 +2,17 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 from stepadv.importing.conversation import hear_messages, in_turn, join, keep, reads_well, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, rollout_of
+from stepadv.importing.format import OF_INFO, Format, Rollouts, Where, about, rollout_of
 from stepadv.importing.values import Json, at, digest, first, objects, words
 
 FENCE = re.compile(r"```(?:mswea_)?bash(?:_command)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
 TABLE = {
     "model": "info.config.model.model_name",
     "truncated": "info.exit_status~^(Limits|Time|CostLimit)Exceeded$",
-    "meta.exit_status": "info.exit_status",
-    "meta.submission": "info.submission",
-    "meta.model_stats": "info.model_stats",
     "meta.trajectory_format": "trajectory_format",
-}
+} | OF_INFO
 
 
 def commands_of(message: dict[str, Json], text: str) -> list[str]:
@@ -47,7 +43,7 @@ def steps_of(messages: list[dict[str, Json]], repaired: Counter[str]) -> list[di
     return in_turn(told[0], steps)
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     messages = objects(document.get("messages"))
     task = words(first(document, "instance_id info.instance_id") or where.base or digest(document)) or ""
     names = {"group_id": task, "rollout_id": where.try_of(task) if where.source else digest(document)}
@@ -61,4 +57,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield keep(rollout_of(where, document, TABLE, about(document) | names | made), document.get("messages"))
 
 
-FORMAT = Format((("messages[]", "trajectory_format=mini-swe-agent | info.mini_version"),), read)
+FORMAT = Format("messages[] & trajectory_format=mini-swe-agent | info.mini_version", read)

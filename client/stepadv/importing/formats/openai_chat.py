@@ -1,9 +1,7 @@
 """Chat messages: OpenAI's with tool calls, Anthropic's with blocks; results of tau-bench, which have traj."""
 
-from collections.abc import Iterator
-
 from stepadv.importing.conversation import hear_messages, keep
-from stepadv.importing.format import TRIALS, Format, Rollout, Where, about, digest_of_prompt, rollout_of
+from stepadv.importing.format import TRIALS, Format, Rollout, Rollouts, Where, about, digest_of_prompt, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, words
 
 # Members of a rollout, and no metadata.
@@ -23,7 +21,7 @@ def read_record(record: dict[str, Json], where: Where) -> Rollout:
     return keep(rollout_of(where, record, {}, about(record) | names, hear_messages(messages), used=USED), messages)
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     is_list = isinstance(document, list)
     is_one = is_list and "role" in fields(at(document, "0"))
     for record in [{"messages": document}] if is_one else document if is_list else [document]:
@@ -31,12 +29,6 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
 
 
 # What other formats with messages have beside them.
-OTHERS = "!trajectory_format !trajectory !response !sessionId !info.mini_version".split()
-FORMAT = Format(
-    (
-        ("messages[].role", *OTHERS, "!termination_reason | !task_id | !start_time"),
-        ("traj[]",),
-        ("[].role", "!kind"),
-    ),
-    read,
-)
+OTHERS = "!trajectory_format & !trajectory & !response & !sessionId & !info.mini_version"
+NO_TAU2 = "!termination_reason | !task_id | !start_time"
+FORMAT = Format(f"messages[].role & {OTHERS} & {NO_TAU2} || traj[] || [].role & !kind", read)

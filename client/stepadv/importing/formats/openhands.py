@@ -1,10 +1,8 @@
 """OpenHands: trajectories (lists of events), lines of its evaluation's output (history, instance_id, test_result), the
 resolver's output.  Events of version 0 have action or observation, those of version 1 (its agent SDK) a kind."""
 
-from collections.abc import Iterator
-
 from stepadv.importing.conversation import Conversation, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of
+from stepadv.importing.format import Format, Rollouts, Where, about, pick, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, is_number, objects, without, words
 
 OF_PROGRAM = ("recall", "change_agent_state", "initialize", "null", "agent_state_changed")
@@ -16,11 +14,8 @@ TABLE = {
     "model": "metadata.llm_config.model metadata.llm.model",
     # Cut off, not given up.
     "truncated": "error~maximum.iteration|[Mm]ax.[Bb]udget",
-    "meta.instruction": "instruction",
-    "meta.metrics": "metrics",
-    "meta.error": "error",
     "meta.git_patch": "test_result.git_patch",
-}
+} | {f"meta.{key}": key for key in ("instruction", "metrics", "error")}
 
 
 def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
@@ -49,6 +44,13 @@ class Events:
     def drop(self, what: str = "events of the program") -> None:
         self.talk.dropped[what] += 1
 
+    def message(self, source: Json, text: str | None) -> None:
+        if source == "user":
+            self.talk.see(text)
+        elif source == "agent":
+            self.talk.begin()
+            self.talk.say(text)
+
     def result(self, told: Json, id: Json, is_error: bool, status: Json) -> None:
         ok = status == 0 if is_number(status) else None
         self.talk.result(words(told) or "", id, False if is_error else ok)
@@ -72,12 +74,7 @@ class Events:
             told, status = first(event, "content message"), first(event, "extras.metadata.exit_code extras.exit_code")
             self.result(told, f"e{words(event.get('cause'))}", seen == "error", status)
         elif name == "message":
-            text = words(first(event, "args.content message"))
-            if source == "user":
-                self.talk.see(text)
-            elif source == "agent":
-                self.talk.begin()
-                self.talk.say(text)
+            self.message(source, words(first(event, "args.content message")))
         elif name == "system":
             self.drop("system messages")
         elif "action" not in event or source == "environment" or name in OF_PROGRAM:
@@ -91,12 +88,7 @@ class Events:
     def hear_1(self, event: dict[str, Json]) -> None:
         kind, id = event["kind"], event.get("tool_call_id")
         if kind == "MessageEvent":
-            text = text_of(at(event, "llm_message.content"))
-            if event.get("source") == "user":
-                self.talk.see(text)
-            else:
-                self.talk.begin()
-                self.talk.say(text)
+            self.message(event.get("source"), text_of(at(event, "llm_message.content")))
         elif kind in RESULTS:
             seen = fields(event.get("observation"))
             told = text_of(seen.get("content")) or seen.get("output") or first(event, "error rejection_reason")
@@ -111,14 +103,7 @@ class Events:
             self.drop("system messages" if kind == "SystemPromptEvent" else "events of the program")
 
 
-def asked(events: list[dict[str, Json]]) -> Json:
-    for event in events:
-        if event.get("source") == "user" and (event.get("action") == "message" or event.get("kind") == "MessageEvent"):
-            return first(event, "args.content llm_message.content")
-    return None
-
-
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     record = fields(document)
     found = document if isinstance(document, list) else document["history"]
     # In version 0 some lists have pairs of action and observation.
@@ -126,7 +111,9 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     instance, issue = words(record.get("instance_id")), fields(record.get("issue"))
     if instance is None and issue.get("number") is not None:
         instance = f"{words(issue.get('owner'))}/{words(issue.get('repo'))}#{words(issue['number'])}"
-    question, attempt = asked(events), record.get("attempt")
+    told = (e for e in events if e.get("source") == "user")
+    asked = next((e for e in told if e.get("action") == "message" or e.get("kind") == "MessageEvent"), None)
+    question, attempt = first(asked, "args.content llm_message.content"), record.get("attempt")
     verdicts = (at(record, path) for path in ("test_result.report.resolved", "report.resolved", "resolved", "success"))
     name = (where.try_of(instance) if instance else where.rollout) or digest(events)
     otherwise = digest(question) if question is not None else where.rollout or digest(events[0] if events else None)
@@ -138,13 +125,9 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield rollout_of(where, record, TABLE, about(record) | pick(TIMES, events) | names, Events(events).talk)
 
 
-FORMAT = Format(
-    (
-        ("[].id", "[].source", "[].args | [].cause"),
-        ("[].kind=ActionEvent | [].kind=ObservationEvent",),
-        ("history[].source | history[].0.source", "history[].action | history[].0.action"),
-        ("history[].kind=ActionEvent | history[].kind=ObservationEvent",),
-        ("issue.number", "history[].action"),
-    ),
-    read,
+HAS = (
+    "[].id & [].source & [].args | [].cause || [].kind=ActionEvent | [].kind=ObservationEvent"
+    " || history[].source | history[].0.source & history[].action | history[].0.action"
+    " || history[].kind=ActionEvent | history[].kind=ObservationEvent || issue.number & history[].action"
 )
+FORMAT = Format(HAS, read)

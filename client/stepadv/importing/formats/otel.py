@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import heard_of, text_of
-from stepadv.importing.format import Bad, Format, Rollout, Where
+from stepadv.importing.format import Format, Parts, Rollouts, Where
 from stepadv.importing.spans import KINDS, Span, named, noted, rollout_of_trace
 from stepadv.importing.values import Json, at, fields, first, given, listed, objects, time_of, unquoted, words
 
@@ -186,27 +186,19 @@ def raw_spans(document: Json) -> Iterator[tuple[dict[str, Json], Json]]:
                     yield span, at(batch, "resource.attributes")
 
 
-def split(document: Json, where: Where) -> Iterator[tuple[str, Span]]:
-    n = 0
+def split(document: Json, where: Where) -> Parts:
     for raw, resource in raw_spans(document):
         if first(raw, "traceId trace_id context.trace_id") is not None:
             span = span_of(raw, attributes_of(resource))
-            n += 1
             yield span["trace"] or "", span
-    if n == 0:
-        raise Bad("there is no span in the document")
 
 
-def join(spans: list[Span], where: Where) -> Iterator[Rollout]:
+def join(spans: list[Span], where: Where) -> Rollouts:
     yield rollout_of_trace(spans, where)
 
 
-FORMAT = Format(
-    (
-        ("resourceSpans[] | resource_spans[] | scopeSpans[]",),
-        ("context.trace_id", "context.span_id"),
-        ("data[].context.trace_id", "data[].context.span_id"),
-    ),
-    split=split,
-    join=join,
+HAS = (
+    "resourceSpans[] | resource_spans[] | scopeSpans[] || context.trace_id & context.span_id"
+    " || data[].context.trace_id & data[].context.span_id"
 )
+FORMAT = Format(HAS, split=split, join=join)

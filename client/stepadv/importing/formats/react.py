@@ -2,12 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stepadv.importing.conversation import in_turn, reads_well
 from stepadv.importing.files import IS_LOG
-from stepadv.importing.format import Format, Rollout, Where, rollout_of
+from stepadv.importing.format import Format, Rollout, Rollouts, Where, rollout_of
 from stepadv.importing.values import Json, digest
 
 # What begins a part of a log, up to the next; a line of 17 hyphens and a number begin an episode.
@@ -21,7 +20,6 @@ PART = re.compile(
 AGAIN = re.compile(r"You have attempted to answer following question before.*$", re.DOTALL)
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\[(.*)\]\s*$", re.DOTALL)
 SCORE = re.compile(r"Your score \(min [0-9.]+, max [0-9.]+\): ([0-9.]*[0-9])")
-COPY = "copies of rollouts that were done in an earlier trial"
 
 
 @dataclass
@@ -116,7 +114,7 @@ def read_try(one: Try, where: Where) -> Rollout:
     return rollout_of(where, None, {}, members, meta=meta)
 
 
-def read(document: str, where: Where) -> Iterator[Rollout]:
+def read(document: str, where: Where) -> Rollouts:
     tries = tries_of(document)
     # Reflexion's logs list every agent after each trial: those that had solved their task are copies, and some are in
     # two sections.
@@ -129,7 +127,7 @@ def read(document: str, where: Where) -> Iterator[Rollout]:
     for one in tries:
         key = (one.task, one.trial or 0, one.done)
         if one.trial is not None and one.trial > solved.get(one.task, one.trial):
-            dropped[COPY] += 1
+            dropped["copies of rollouts that were done in an earlier trial"] += 1
         elif one.trial is not None and key in told:
             dropped["rollouts listed twice"] += 1
         else:
@@ -139,4 +137,5 @@ def read(document: str, where: Where) -> Iterator[Rollout]:
         yield {"dropped": dropped}
 
 
-FORMAT = Format(((("a log with lines that begin with Action: ", IS_LOG.search),),), read)
+MARK = "a log with lines that begin with Action: "
+FORMAT = Format(MARK, read, tests={MARK: lambda document: isinstance(document, str) and IS_LOG.search(document)})

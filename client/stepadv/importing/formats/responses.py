@@ -1,10 +1,8 @@
 """Items of the OpenAI Responses interface: NeMo Gym's rollouts, a response alone; results and states of runs of the
 OpenAI Agents SDK for Python (new_items or generated_items, each with its raw_item)."""
 
-from collections.abc import Iterator
-
 from stepadv.importing.conversation import Conversation, join, text_of
-from stepadv.importing.format import TRIALS, Bad, Format, Rollout, Where, about, pick, rollout_of
+from stepadv.importing.format import TRIALS, Bad, Format, Rollouts, Where, about, pick, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, path_of, words
 
 RUN_ITEMS = "new_items generated_items"
@@ -89,7 +87,7 @@ def hear_items(told: list[Json], output: list[Json]) -> tuple[Conversation, str 
 TABLE = {"truncated": "^status~^incomplete$", "meta.response_id": "^id", "meta.usage": "^usage"}
 
 
-def read(document: dict[str, Json], where: Where) -> Iterator[Rollout]:
+def read(document: dict[str, Json], where: Where) -> Rollouts:
     response, told = parts_of(document)
     output = response["output"]
     params = fields(document.get("responses_create_params")) or document
@@ -121,11 +119,5 @@ def read(document: dict[str, Json], where: Where) -> Iterator[Rollout]:
     yield found
 
 
-FORMAT = Format(
-    (
-        ("output[].type",),
-        ("response.output[]",),
-        ("new_items.0.raw_item | generated_items.0.raw_item",),
-    ),
-    read,
-)
+HAS = "output[].type || response.output[] || new_items.0.raw_item | generated_items.0.raw_item"
+FORMAT = Format(HAS, read)

@@ -1,16 +1,14 @@
 """Lines of stepadv's own form, a step each: the keys of docs/tables.md.  A rollout is what any of its lines says."""
 
-from collections.abc import Hashable, Iterator
 from functools import lru_cache
 
-from stepadv.importing.format import Bad, Format, Rollout, Where
-from stepadv.importing.rows import OF_GROUP, OF_ROLLOUT, OF_STEP, RARE
+from stepadv.importing.format import Bad, Format, Parts, Rollout, Rollouts, Where
+from stepadv.importing.rows import OF_GROUP, OF_ROLLOUT, OF_STEP
 from stepadv.importing.values import Json, given, type_of, words
 
 NAMES = ("run_id", "policy_version", "task_id", "group_id", "rollout_id")
 IN_ROLLOUT = {*NAMES, *OF_GROUP, *OF_ROLLOUT} - {"metadata"}
-IN_STEP = {*OF_STEP, *RARE} - {"state", "meta"}
-TEXTS = ("observation", "next_observation", "action")
+IN_STEP = OF_STEP.keys() - {"state", "meta"}
 # Neither columns nor further metadata; terminal: of the last step.
 BESIDE = ("meta", "terminal")
 
@@ -23,7 +21,7 @@ def kinds_of(keys: tuple[str, ...]) -> tuple[list[str], list[str], list[str]]:
     return of_step, of_rollout, [key for key in keys if key not in {*of_step, *of_rollout, *BESIDE}]
 
 
-def split(document: Json, where: Where) -> Iterator[tuple[Hashable, Json]]:
+def split(document: Json, where: Where) -> Parts:
     """A step, or members of the rollout alone; what has no column is metadata."""
     if not isinstance(document, dict):
         raise Bad(f"a line must be a JSON object, not {type_of(document)}")
@@ -31,9 +29,6 @@ def split(document: Json, where: Where) -> Iterator[tuple[Hashable, Json]]:
     step = {key: value for key in of_step if (value := document[key]) is not None}
     rollout = {key: value for key in of_rollout if (value := document[key]) is not None}
     more = {key: value for key in others if (value := document[key]) is not None} if others else {}
-    for key in TEXTS:
-        if not isinstance(step.get(key, ""), str):
-            step[key] = words(step[key])
     meta = document.get("meta")
     if isinstance(meta, dict) and meta.get("model") is not None:
         rollout.setdefault("model", words(meta["model"]))
@@ -49,7 +44,7 @@ def split(document: Json, where: Where) -> Iterator[tuple[Hashable, Json]]:
     )
 
 
-def join(parts: list[Json], where: Where) -> Iterator[Rollout]:
+def join(parts: list[Json], where: Where) -> Rollouts:
     """Of two lines that contradict each other the later counts, if the user says so."""
     about: Rollout = {}
     # Columns of the group that the user has added are among the metadata.
@@ -85,6 +80,5 @@ def join(parts: list[Json], where: Where) -> Iterator[Rollout]:
     yield about | {"contradictions": contradictions, "n_repeated": n_repeated}
 
 
-LISTS = ("messages", "traj", "trajectory", "turn_history", "output", "response", "steps")
-HAS = ("group_id | task_id", "rollout_id", *(f"!{key}" for key in LISTS))
-FORMAT = Format((HAS,), split=split, join=join, in_parts=True)
+NO_LISTS = "!messages & !traj & !trajectory & !turn_history & !output & !response & !steps"
+FORMAT = Format(f"group_id | task_id & rollout_id & {NO_LISTS}", split=split, join=join, in_parts=True)

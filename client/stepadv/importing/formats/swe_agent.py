@@ -5,22 +5,17 @@ from collections import Counter
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import in_turn, is_demo, keep, parse_arguments, reads_well, text_of
-from stepadv.importing.format import Format, Rollout, Where, about, pick, rollout_of
+from stepadv.importing.format import OF_INFO, Format, Rollouts, Where, about, pick, rollout_of
 from stepadv.importing.values import Json, at, digest, first, listed, objects, words
 
-REFUSED = re.compile(
-    r"\s*(Your (proposed edit has introduced|command timed out)|EXECUTION TIMED OUT|COMMAND TIMED OUT)"
-)
+REFUSED = re.compile(r"\s*(Your (proposed edit has introduced|command timed out)|(EXECUTION|COMMAND) TIMED OUT)")
 # The instance, if the file does not say it, is what follows the settings in its name.
 SETTINGS = re.compile(r"^.*__install-[0-9]+(___[a-z]+(_[a-z]+)*)?__")
 TABLE = {
     "model": "replay_config.agent.model.name",
     "truncated": "info.exit_status~exit_(cost|context|format|error|time)|early_exit",
     "meta.environment": "environment",
-    "meta.exit_status": "info.exit_status",
-    "meta.submission": "info.submission",
-    "meta.model_stats": "info.model_stats",
-}
+} | OF_INFO
 OF_STEP = {"thought": "thought", "state": "state", "execution_time": "execution_time"}
 
 
@@ -59,7 +54,7 @@ def turns_of(trajectory: Json, said: list[dict[str, Json]], repaired: Counter[st
         }
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     history = objects(document.get("history"))
     own = [m for m in history if not is_demo(m)]
     said = [m for m in own if m.get("role") == "assistant"]
@@ -84,4 +79,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield keep(rollout_of(where, document, TABLE, members), listed(document.get("history")))
 
 
-FORMAT = Format((("trajectory[].action", "trajectory[].observation", "!response"),), read)
+FORMAT = Format("trajectory[].action & trajectory[].observation & !response", read)

@@ -1,9 +1,7 @@
 """tau2: results, or a simulation alone."""
 
-from collections.abc import Iterator
-
 from stepadv.importing.conversation import Conversation, hear_message, text_of
-from stepadv.importing.format import Format, Rollout, Where, rollout_of
+from stepadv.importing.format import Format, Rollouts, Where, rollout_of
 from stepadv.importing.values import Json, at, fields, objects, path_of, words
 
 TABLE = {
@@ -33,7 +31,7 @@ def hear(messages: list[Json]) -> Conversation:
     return talk
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     found = at(document, "simulations")
     for simulation in map(fields, found if isinstance(found, list) else [document]):
         if not isinstance(simulation.get("messages"), list):
@@ -46,10 +44,5 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         yield rollout_of(where, simulation, TABLE, {"group_id": group, "rollout_id": own}, talk, document)
 
 
-FORMAT = Format(
-    (
-        ("simulations[]", "info.agent_info", "info.environment_info"),
-        ("termination_reason", "task_id", "start_time", "messages[]"),
-    ),
-    read,
-)
+RESULTS = "simulations[] & info.agent_info & info.environment_info"
+FORMAT = Format(f"{RESULTS} || termination_reason & task_id & start_time & messages[]", read)

@@ -1,9 +1,7 @@
 """TRL's completions of GRPOTrainer and RLOOTrainer, which it writes as Parquet, as lines of JSON."""
 
-from collections.abc import Iterator
-
 from stepadv.importing.conversation import Conversation, hear_messages, keep
-from stepadv.importing.format import Format, Rollout, Where, rollout_of, tokens_of, training_group
+from stepadv.importing.format import Format, Rollouts, Where, rollout_of, tokens_of, training_group
 from stepadv.importing.values import Json, digest, is_number, listed, objects, unquoted
 
 USED = "prompt completion step reward prompt_ids completion_ids completion_mask completion_logprobs".split()
@@ -44,7 +42,7 @@ def reward_of(record: dict[str, Json]) -> Json:
     return sum(found) if found else None
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     talk, messages = hear_completion(document.get("prompt"), document.get("completion"))
     task = digest(document.get("prompt"))
     members = {
@@ -60,4 +58,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield keep(found, messages)
 
 
-FORMAT = Format((("prompt", "completion", "step", "advantage", "!example_id"),), read)
+FORMAT = Format("prompt & completion & step & advantage & !example_id", read)

@@ -1,16 +1,14 @@
 """verifiers: results.jsonl, a rollout a line."""
 
-from collections.abc import Iterator
-
 from stepadv.importing.conversation import keep
-from stepadv.importing.format import Format, Rollout, Where, about, rollout_of
+from stepadv.importing.format import Format, Rollouts, Where, about, rollout_of
 from stepadv.importing.formats.trl import hear_completion
 from stepadv.importing.values import Json, at, digest, first, path_of, time_of, words
 
 USED = ("prompt", "completion", "reward", "example_id", "is_truncated", "trajectory")
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     talk, messages = hear_completion(document.get("prompt"), document.get("completion"))
     task = document.get("task")
     environment = document.get("env_id") or (task if isinstance(task, str) else None)
@@ -24,4 +22,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield keep(rollout_of(where, document, {"truncated": "is_truncated"}, members, talk, used=USED), messages)
 
 
-FORMAT = Format((("example_id | id", "reward", "prompt", "completion", "!advantage | example_id"),), read)
+FORMAT = Format("example_id | id & reward & prompt & completion & !advantage | example_id", read)

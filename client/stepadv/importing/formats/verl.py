@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from stepadv.importing.conversation import Conversation, parse_arguments
-from stepadv.importing.format import Format, Rollout, Where, about, rollout_of, training_group
+from stepadv.importing.format import Format, Rollouts, Where, about, rollout_of, training_group
 from stepadv.importing.values import Json, digest, first, is_number, words
 
 USED = "input output score reward step request_id success model".split()
@@ -61,7 +61,7 @@ def hear(asked: str, output: str) -> Conversation:
     return talk
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
+def read(document: Json, where: Where) -> Rollouts:
     asked, output = document["input"], document["output"]
     score, step, task = first(document, "score reward"), document.get("step"), digest(asked)
     members = {
@@ -83,4 +83,4 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
     yield found
 
 
-FORMAT = Format((("input=", "output=", "score | reward", "step | request_id | gts", "!steps"),), read)
+FORMAT = Format("input= & output= & score | reward & step | request_id | gts & !steps", read)
