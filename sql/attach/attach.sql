@@ -322,7 +322,7 @@ BEGIN
 	IF refuse_drop.state = '2BP01' THEN
 		RAISE EXCEPTION '% cannot be dropped: other objects depend on it', what
 			USING ERRCODE = state, DETAIL = refuse_drop.detail,
-				HINT = format('Drop that first, or call %s with cascade => true.', call);
+				HINT = format('Drop them first, or call %s with cascade => true.', call);
 	END IF;
 	-- The wait for locks timed out: name the sessions that hold them.
 	RAISE EXCEPTION '% cannot be dropped: others use it', what

@@ -52,7 +52,7 @@ BEGIN
 		RETURN alias || '.stepadv_category';
 	ELSIF stepadv_internal.column_type((a).shown, 'stepadv_tool'::text) IS NULL THEN
 		RAISE EXCEPTION 'category "action" needs a column given as tool' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'It may also be a column of the relation given as show_rollouts.';
+			HINT = 'It may also be a column of the relation given as show_steps.';
 	END IF;
 	RETURN format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
 		CASE WHEN stepadv_internal.column_type((a).shown, 'stepadv_args'::text) IS NOT NULL

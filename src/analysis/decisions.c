@@ -68,14 +68,15 @@ find_decisions(const GroupColumns *group, const RtmcTable *table, const uint32 *
 	{
 		DecisionRow *row = &rows[table->states.of_step[table->pairs.first_step[p]]];
 		double		share = (double) pair_visits[p] / row->n_visits;
+		double		q = table->pair_q[p];
 
 		row->entropy -= share * log(share);
 		if (row->n_actions++ == 0)
 			row->best = row->worst = p;
 		/* A Q out of range is NaN: any other replaces it, and it replaces none. */
-		if (!isnan(table->pair_q[p]) && !(table->pair_q[row->best] >= table->pair_q[p]))
+		if (!isnan(q) && !(table->pair_q[row->best] >= q))
 			row->best = p;
-		if (!isnan(table->pair_q[p]) && !(table->pair_q[row->worst] <= table->pair_q[p]))
+		if (!isnan(q) && !(table->pair_q[row->worst] <= q))
 			row->worst = p;
 		CHECK_ONCE_IN_A_WHILE(p);
 	}

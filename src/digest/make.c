@@ -513,6 +513,7 @@ tokens_by_rollout(Making *making)
 
 			tokens[r] += n < 0 ? NAN : n;
 		}
+		CHECK_FOR_INTERRUPTS();
 	}
 	return tokens;
 }
