@@ -90,7 +90,8 @@ COMMENT ON FUNCTION stepadv_internal.own_maintained(regclass, text, boolean) IS
 'the attachments over a source whose groups are kept, of roles whose rights the current user has; error if none, '
 'unless or_none';
 
--- A row trigger on a partition depends on the trigger of its parent.
+-- A row trigger on a partition depends on the trigger of its parent. A trigger that was replaced by one with another
+-- condition, or for some columns, does not count: its condition is that some constants of type regclass are not NULL.
 CREATE FUNCTION stepadv_internal.kept_triggers(attachment regclass)
 RETURNS TABLE (relation regclass, trigger oid, event text, fires "char")
 LANGUAGE plpgsql STABLE
@@ -103,6 +104,8 @@ BEGIN
 		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass
 			AND d.refobjid = kept_triggers.attachment AND t.tgfoid IN (
 				'stepadv_internal.keep_groups()'::regprocedure, 'stepadv_internal.keep_groups_of_rows()'::regprocedure)
+			AND t.tgattr::text = '' AND t.tgqual::text !~ ('\{(?!BOOLEXPR :boolop and |NULLTEST |CONST :consttype '
+				|| 'regclass'::regtype::oid || ' )|:nulltesttype 0|:constisnull true')
 		UNION
 		SELECT t.oid, t.tgrelid, t.tgenabled, t.tgtype, t.tgfoid
 		FROM made m JOIN pg_inherits i ON i.inhparent = m.tgrelid

@@ -22,9 +22,12 @@ DECLARE
 BEGIN
 	PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).fresh, (a).fresh_digests], true);
 	FOR item IN
-		SELECT format('CREATE TRIGGER %I AFTER %s ON %s %s WHEN (%s) EXECUTE FUNCTION stepadv_internal.%s()',
-			(a).prefix || '_maintain_' || e.event, e.events, stepadv_internal.relation_name(w.relation), e.rows,
-			condition, e.function)
+		-- One that kept_triggers does not count was replaced by a user.
+		SELECT format('CREATE %s TRIGGER %I AFTER %s ON %s %s WHEN (%s) EXECUTE FUNCTION stepadv_internal.%s()',
+			CASE WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
+				WHERE d.classid = 'pg_trigger'::regclass AND d.refobjid = make_triggers.attachment
+					AND t.tgrelid = w.relation AND t.tgname = n.name::name) THEN 'OR REPLACE' END,
+			n.name, e.events, stepadv_internal.relation_name(w.relation), e.rows, condition, e.function)
 		FROM unnest(tables) w(relation) JOIN pg_class c ON c.oid = w.relation
 		CROSS JOIN (VALUES
 			('delete', 'DELETE', 'REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT', 'keep_groups'),
@@ -34,6 +37,7 @@ BEGIN
 				'keep_groups'),
 			('applied', 'INSERT OR UPDATE OR DELETE', 'FOR EACH ROW', 'keep_groups_of_rows')
 		) e(event, events, rows, function)
+		CROSS JOIN LATERAL concat((a).prefix, '_maintain_', e.event) n(name)
 		WHERE (e.event <> 'applied' OR NOT c.relispartition)
 			AND NOT EXISTS (SELECT FROM stepadv_internal.kept_triggers(attachment) t
 				WHERE t.relation = w.relation AND t.event = e.event)

@@ -11,7 +11,7 @@ BEGIN
 		FROM stepadv_internal.tables_read(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns, true) w
 		GROUP BY w.relation
 	), triggers AS (
-		SELECT t.relation, count(*) FILTER (WHERE t.event <> 'applied') AS n,
+		SELECT t.relation, count(DISTINCT t.event) FILTER (WHERE t.event <> 'applied') AS n,
 			count(*) FILTER (WHERE t.event <> 'applied' AND t.fires IN ('D', 'R')) AS n_disabled,
 			count(*) FILTER (WHERE t.event <> 'applied' AND t.fires = 'O') AS n_not_always,
 			count(*) FILTER (WHERE t.event = 'applied' AND t.fires IN ('R', 'A')) AS n_applied

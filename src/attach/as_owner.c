@@ -95,6 +95,7 @@ describe_options(HeapTuple tuple)
 	(void) get_func_arg_info(tuple, &types, &names, &modes);
 	for (int i = 1; i < n; i++)
 		TupleDescInitEntry(options, (AttrNumber) i, names ? names[i] : "", types[i], -1, 0);
+	finish_tuple_desc(options);
 	return BlessTupleDesc(options);
 }
 

@@ -3,8 +3,8 @@
  *		read_below(views): what kept groups are folded from, and what of it must not be kept.
  *
  * Finds tables, views, functions, and enums that become texts, by reading the stored queries, without locks.
- * Unread columns of views are skipped.  Functions of the server and of extensions are identified by name and
- * not listed.
+ * Unread columns of views are skipped.  Functions of the server and of this extension are identified by name
+ * and not listed.
  *
  * As in an index on an expression, the kept value must be the same whoever folds it, and whenever.  Of
  * functions that are not IMMUTABLE, only these are accepted: functions of the server that are STABLE only
@@ -341,7 +341,8 @@ walk_function(Oid function, void *context)
 	proc = (Form_pg_proc) GETSTRUCT(tuple);
 	body = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosqlbody, &has_no_body);
 	refuse_function(walk, proc, extension, !has_no_body);
-	if (function >= FirstNormalObjectId && !OidIsValid(extension) && give_once(walk, "function", function))
+	if (function >= FirstNormalObjectId && extension != walk->own && give_once(walk, "function", function) &&
+		!OidIsValid(extension))
 	{
 		check_stack_depth();
 		if (proc->prokind == PROKIND_AGGREGATE)
@@ -514,7 +515,9 @@ stepadv_mark_below(PG_FUNCTION_ARGS)
 	int			n;
 	const Oid  *views = list_argument(fcinfo, 0, "views", REGCLASSOID, &n);
 	Jsonb	   *noted = PG_GETARG_JSONB_P(1);
-	const char *place;
+	JsonbIterator *items = JsonbIteratorInit(&noted->root);
+	JsonbValue	item;
+	JsonbIteratorToken token;
 	char		kind[16];
 	Oid			object;
 
@@ -523,9 +526,9 @@ stepadv_mark_below(PG_FUNCTION_ARGS)
 	known = &marks[(uint64) asked % lengthof(marks)];
 	if (known->of == asked && known->as_of == now)
 		PG_RETURN_INT64(known->value);
-	place = JsonbToCString(NULL, &noted->root, VARSIZE(noted));
-	while ((place = strstr(place + 1, "\"here\": ")) != NULL)
-		if (sscanf(place, "\"here\": \"%15s %u", kind, &object) == 2)
+	while ((token = JsonbIteratorNext(&items, &item, false)) != WJB_DONE)
+		if (token == WJB_VALUE && item.type == jbvString &&
+			sscanf(pnstrdup(item.val.string.val, item.val.string.len), "%15s %u", kind, &object) == 2)
 			mark = mark_object(mark, kind, object);
 	*known = (Remembered) {asked, mark, now};
 	PG_RETURN_INT64(mark);

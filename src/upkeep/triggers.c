@@ -37,17 +37,25 @@
 #include "attach/owner.h"
 #include "attach/tables_read.h"
 #include "compat.h"
+#include "hash.h"
 #include "upkeep/fold.h"
 
 PG_FUNCTION_INFO_V1(stepadv_keep_groups);
 PG_FUNCTION_INFO_V1(stepadv_keep_groups_of_rows);
 PG_FUNCTION_INFO_V1(stepadv_drop_triggers);
 
+/* A trigger; one that was replaced has the same OID. */
+typedef struct TriggerKey
+{
+	Oid			trigger;
+	Oid			relation;
+	uint64		condition;		/* its hash */
+} TriggerKey;
+
 /* What a session caches of a trigger. */
 typedef struct WatchingTrigger
 {
-	Oid			trigger;		/* hash key */
-	Oid			relation;
+	TriggerKey	key;
 	Oid			attachment;
 	uint64		generation;		/* the attachment's, for which the rest is valid */
 	bool		for_rows;		/* a row trigger, see keep_groups_of_rows */
@@ -81,26 +89,28 @@ static WatchingTrigger *
 find_trigger(const TriggerData *data)
 {
 	const Trigger *trigger = data->tg_trigger;
+	const char *condition = trigger->tgqual != NULL ? trigger->tgqual : "";
+	TriggerKey	key = {.trigger = trigger->tgoid, .relation = RelationGetRelid(data->tg_relation)};
 	Oid			attachment = InvalidOid;
 	WatchingTrigger *watching;
 	bool		found;
 
 	if (triggers == NULL)
 	{
-		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(WatchingTrigger)};
+		HASHCTL		control = {.keysize = sizeof(TriggerKey), .entrysize = sizeof(WatchingTrigger)};
 
 		triggers = hash_create("stepadv triggers", 64, &control, HASH_ELEM | HASH_BLOBS);
 	}
-	watching = hash_search(triggers, &trigger->tgoid, HASH_FIND, NULL);
-	if (watching != NULL && watching->relation == RelationGetRelid(data->tg_relation))
+	key.condition = hash_bytes_64(condition, strlen(condition));
+	watching = hash_search(triggers, &key, HASH_FIND, NULL);
+	if (watching != NULL)
 		return watching;
-	if (trigger->tgqual == NULL || !find_attachment(stringToNode(trigger->tgqual), &attachment))
+	if (!find_attachment(stringToNode(condition), &attachment))
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("trigger \"%s\" names no attachment in its condition", trigger->tgname),
 				 errhint("stepadv.maintain creates the triggers of this function.")));
-	watching = hash_search(triggers, &trigger->tgoid, HASH_ENTER, &found);
-	watching->relation = RelationGetRelid(data->tg_relation);
+	watching = hash_search(triggers, &key, HASH_ENTER, &found);
 	watching->attachment = attachment;
 	watching->generation = 0;
 	watching->plan = NULL;
@@ -262,9 +272,9 @@ refuse_shard(Oid relation)
 static void
 look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *data)
 {
-	WatchedTable *table = watched_table(kept_views(kept), kept->n_keys, watching->relation);
+	WatchedTable *table = watched_table(kept_views(kept), kept->n_keys, watching->key.relation);
 
-	refuse_shard(watching->relation);
+	refuse_shard(watching->key.relation);
 	kept_forget_plan(watching->plan);
 	watching->plan = NULL;
 	watching->is_watched = table != NULL;

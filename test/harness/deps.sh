@@ -128,13 +128,15 @@ else
 	exit 1
 fi
 
-echo "stepadv: installing" $(missing_packages) $(optional_packages)
 # What is only nice to have is not worth an error.
 $sudo apt-get update -qq || [ -z "$(missing_packages)" ] || exit 1
 if ! { has_pgxs && has_server; } && unknown_version; then
 	echo "stepadv: this distribution has no postgresql-$version; https://wiki.postgresql.org/wiki/Apt tells how to have all versions" >&2
 	exit 1
 fi
+echo "stepadv: installing" $(missing_packages) $(optional_packages)
+# Packages of a release that is installed from only on request, such as Debian's experimental, need others of it.
+release=$([ -z "$version" ] || apt-cache policy "postgresql-$version" | sed -n 's|^ *1 [^ ]* \([^/ ]*\)/.*|\1|p' | head -n 1)
 # Postgres packages would create and start a cluster of their own: not wanted here.
 export DEBIAN_FRONTEND=noninteractive
 if [ -z "$(command -v pg_createcluster || true)" ]; then
@@ -143,11 +145,11 @@ if [ -z "$(command -v pg_createcluster || true)" ]; then
 		echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
 fi
 if [ -n "$(missing_packages)" ]; then
-	$sudo apt-get install -y -qq --no-install-recommends $(missing_packages) >/dev/null
+	$sudo apt-get install -y -qq --no-install-recommends ${release:+-t "$release"} $(missing_packages) >/dev/null
 fi
 if [ -n "$(missing_packages)" ]; then
 	# The first round may only now know the version it installed.
-	$sudo apt-get install -y -qq --no-install-recommends $(missing_packages) >/dev/null
+	$sudo apt-get install -y -qq --no-install-recommends ${release:+-t "$release"} $(missing_packages) >/dev/null
 fi
 if [ -n "$(missing_packages)" ]; then
 	echo "stepadv: still missing after the installation: $(missing_packages | tr '\n' ' ')" >&2

@@ -133,7 +133,9 @@ CREATE INDEX ON steps (g);
 INSERT INTO steps SELECT i, 'g' || i % 3, 1 + i % 2, i FROM generate_series(1, 24) i;
 CREATE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, doubled(s.x) AS x FROM steps s;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('source', '{g}', 'r', 'id', reward => 'x', columns => '{"step_id": "id"}');
+ALTER EXTENSION plpgsql ADD FUNCTION doubled(float8);
 SELECT stepadv.maintain('source');
+ALTER EXTENSION plpgsql DROP FUNCTION doubled(float8);
 CREATE FUNCTION read_kept() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT string_agg(g || ' ' || n_steps, ', ' ORDER BY g) FROM source_groups); EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
 CREATE VIEW age AS SELECT read_kept(), m.as_of IS NOT NULL AS fresh, m.problem, (SELECT count(*) FROM stepadv.check_maintained('source') c WHERE c.group_key IS NOT NULL) AS differ FROM stepadv.maintained() m WHERE m.prefix = 'source';
 TABLE age;
@@ -171,6 +173,18 @@ ALTER TABLE p2a ENABLE TRIGGER USER;
 TABLE age;
 SELECT stepadv.refresh('source');
 TABLE age;
+-- A trigger that was replaced: with another attachment, or another condition.
+INSERT INTO steps VALUES (27, 'g2', 2, 27);
+CREATE OR REPLACE TRIGGER source_maintain_insert AFTER INSERT ON steps REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+	WHEN ('steps'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
+INSERT INTO steps VALUES (28, 'g2', 2, 28);
+CREATE OR REPLACE TRIGGER source_maintain_insert AFTER INSERT ON steps REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+	WHEN (false AND 'source_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
+SELECT problem FROM age \g (format=unaligned tuples_only=on)
+SELECT stepadv.refresh('source');
+INSERT INTO steps VALUES (28, 'g2', 2, 28);
+TABLE age;
+DELETE FROM steps WHERE id > 26;
 DROP TABLE p1;
 TABLE age;
 SELECT stepadv.refresh('source');
