@@ -3,7 +3,7 @@
 # is left of it when it is uninstalled; the Debian packages, built in a bare root, looked
 # at by lintian, installed in a root that has nothing else, and used there; what
 # docs/Dockerfile says, done in bare roots.  The latter two need root rights, debootstrap
-# and a mirror (MIRROR, SUITE).
+# and a mirror (MIRROR, SUITE).  ONLY='source debian docker' (any of them) narrows it.
 # The packages: build/package/*.deb
 # Last line: N passed, N failed.
 
@@ -208,14 +208,19 @@ dockerfile() { follow_dockerfile && use_in "$dir/image" "/usr/lib/postgresql/$(l
 
 mkdir -p "$dir"
 : >"$log"
-rm -f "$dir"/*.deb
-check "a build is the same in every folder" same_builds
-check "install from every folder is the same, uninstall leaves nothing" same_installs
-check "the archive is what PGXN wants, and can be installed" archive
-rm -rf "$dir/archive" "$dir/a folder" "$dir/source" "$dir/beside" "$dir/root"
+wants() { case " ${ONLY:-source debian docker} " in *" $1 "*) true ;; *) false ;; esac; }
+
+if wants source; then
+	check "a build is the same in every folder" same_builds
+	check "install from every folder is the same, uninstall leaves nothing" same_installs
+	check "the archive is what PGXN wants, and can be installed" archive
+	rm -rf "$dir/archive" "$dir/a folder" "$dir/source" "$dir/beside" "$dir/root"
+fi
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
 	echo "skipped: packages in a bare root; they need root rights and debootstrap"
-elif check "packages are built in a bare root" build && [ "$failed" = 0 ]; then
+	ONLY=skipped
+fi
+if wants debian && rm -f "$dir"/*.deb && check "packages are built in a bare root" build && [ "$failed" = 0 ]; then
 	check "lintian has nothing to say" look
 	check "pip installs the client" client_by_pip
 	check "a package is installed where there is nothing else" install
@@ -223,6 +228,8 @@ elif check "packages are built in a bare root" build && [ "$failed" = 0 ]; then
 	check "and leaves nothing behind" remove
 	ls -l "$dir"/*.deb | awk '{ print $5, $NF }'
 	rm -rf "$dir/builder" "$dir/bare"
+fi
+if wants docker; then
 	check "what docs/Dockerfile says makes a server with both extensions" dockerfile
 	rm -rf "$dir/image" "$dir/image-before"
 fi

@@ -104,6 +104,8 @@ put_block(BlockFiles *files, int part, const void *block)
 		*file = create_shared_file(files->set, name);
 		MemoryContextSwitchTo(old);
 	}
+	/* It is written to the file with its padding. */
+	memset(&place, 0, sizeof(place));
 	BufFileTell(*file, &place.file, &place.offset);
 	note_place(files, &files->put[part], &place);
 	BufFileWrite(*file, unconstify(void *, block), *(const uint32 *) block);
