@@ -138,6 +138,7 @@ SELECT stepadv.maintain('source');
 ALTER EXTENSION plpgsql DROP FUNCTION doubled(float8);
 CREATE FUNCTION read_kept() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT string_agg(g || ' ' || n_steps, ', ' ORDER BY g) FROM source_groups); EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
 CREATE VIEW age AS SELECT read_kept(), m.as_of IS NOT NULL AS fresh, m.problem, (SELECT count(*) FROM stepadv.check_maintained('source') c WHERE c.group_key IS NOT NULL) AS differ FROM stepadv.maintained() m WHERE m.prefix = 'source';
+\pset tuples_only on
 TABLE age;
 CREATE OR REPLACE FUNCTION doubled(x float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT 3 * x';
 TABLE age;
@@ -180,7 +181,7 @@ CREATE OR REPLACE TRIGGER source_maintain_insert AFTER INSERT ON steps REFERENCI
 INSERT INTO steps VALUES (28, 'g2', 2, 28);
 CREATE OR REPLACE TRIGGER source_maintain_insert AFTER INSERT ON steps REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
 	WHEN (false AND 'source_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
-SELECT problem FROM age \g (format=unaligned tuples_only=on)
+SELECT problem FROM age \g (format=unaligned)
 SELECT stepadv.refresh('source');
 INSERT INTO steps VALUES (28, 'g2', 2, 28);
 TABLE age;
