@@ -4,6 +4,7 @@
 #include "nodes/execnodes.h"
 #include "utils/uuid.h"
 
+#include "compat.h"
 #include "group/row.h"
 #include "hash.h"
 
