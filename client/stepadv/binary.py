@@ -3,7 +3,7 @@
 import struct
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 from psycopg import DataError
@@ -14,30 +14,43 @@ from stepadv.database import Column, Connection
 from stepadv.text import perhaps, quoted
 
 Rows = Sequence[Mapping[str, Any]]
-# How struct packs a number of an array, and the type of it.
+Parts = Sequence[tuple[Mapping[str, Any], Rows]]
+# How struct packs a number, and those of an array, with their type.
+SCALARS = {"integer": "!ii", "bigint": "!iq", "double precision": "!id", "boolean": "!i?"}
 ARRAYS = {"real[]": ("f", 700), "integer[]": ("i", 23)}
 # What COPY begins with, and how many rows it is given at a time: the server works on them while we make the next.
 SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-SENT_AT_ONCE = 500
+SENT_FIRST, SENT_AT_ONCE = 100, 500
 
 
-def copy(connection: Connection, schema: str, table: str, rows: Rows, types: dict[str, Column]) -> None:
-    """COPY of what the rows have; what some of them have not is NULL."""
-    names = list(dict.fromkeys(chain.from_iterable(rows)))
-    sent, head = [], struct.pack("!h", len(names))
-    for name in names:
+def copy(connection: Connection, schema: str, table: str, parts: Parts, types: dict[str, Column]) -> None:
+    """COPY of rows in parts, each after what all its rows have, whatever they say themselves.  What some rows do not
+    have is NULL, but step_no their number within the part."""
+    rows = list(chain.from_iterable(some for _, some in parts))
+    shared = list(parts[0][0])
+    own = [name for name in dict.fromkeys(chain({"step_no"} & types.keys(), *rows)) if name not in shared]
+    sent = {}
+    for name in (*shared, *own):
         if name not in types:
             raise ValueError(f'{schema}.{table} has no column "{name}"{perhaps(name, types)}')
         type = types[name].type
         dumper = connection.adapters.get_dumper_by_oid(connection.adapters.types.get_oid(type), Format.BINARY)
-        sent.append((name, type, dumper(list if type.endswith("[]") else object, connection).dump))
-    statement = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, names))}) FROM STDIN (FORMAT binary)"
+        sent[name] = type, dumper(list if type.endswith("[]") else object, connection).dump
+    starts, places = list[bytes](), list[int]()
+    for common, some in parts:
+        start = struct.pack("!h", len(sent)) + b"".join(fields([common[name]], *sent[name])[0] for name in shared)
+        starts += [start] * len(some)
+        places += range(len(some))
+    statement = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, sent))}) FROM STDIN (FORMAT binary)"
     with connection.cursor() as cursor, cursor.copy(statement) as out:
         out.write(SIGNATURE)
-        for i in range(0, len(rows), SENT_AT_ONCE):
-            some = rows[i : i + SENT_AT_ONCE]
-            columns = [fields([row.get(name) for row in some], type, dump) for name, type, dump in sent]
-            out.write(b"".join(chain.from_iterable((head, *row) for row in zip(*columns, strict=True))))
+        for i, end in pairwise((0, SENT_FIRST, *range(SENT_AT_ONCE, len(rows), SENT_AT_ONCE), None)):
+            columns = [starts[i:end]]
+            for name in own:
+                missing = places[i:end] if name == "step_no" else repeat(None)
+                values = [row.get(name, value) for row, value in zip(rows[i:end], missing, strict=False)]
+                columns.append(fields(values, *sent[name]))
+            out.write(b"".join(chain.from_iterable(zip(*columns, strict=True))))
         out.write(b"\xff\xff")
 
 
@@ -47,40 +60,39 @@ def fields(values: list[Any], type: str, dump: Callable[[Any], Any]) -> list[byt
     def field(value: Any) -> bytes:
         if value is None:
             return b"\xff\xff\xff\xff"
-        try:
-            sent: bytes = dump(Jsonb(value) if type == "jsonb" else value)
-        except (struct.error, OverflowError) as error:  # psycopg 3.2, in Python and in C
-            raise DataError(f"a number is out of range for type {type}") from error
+        sent: bytes = dump(Jsonb(value) if type == "jsonb" else value)
         return len(sent).to_bytes(4, "big") + sent
 
-    # Of those of a batch many are the same.
-    if type == "text":
-        known = {value: field(value) for value in set(values)}
-        return [known[value] for value in values]
-    values = [value.tolist() if hasattr(value, "tolist") else value for value in values]
-    if type in ARRAYS and (arrays := packed_arrays(values, *ARRAYS[type])):
-        values, dump = arrays, bytes
-    return list(map(field, values))
+    try:
+        if type in SCALARS:
+            pack, size = struct.Struct(SCALARS[type]).pack, struct.calcsize(SCALARS[type]) - 4
+            return [field(value) if value is None else pack(size, value) for value in values]
+        # Of those of a batch many are the same.
+        if type == "text":
+            known = {value: field(value) for value in set(values)}
+            return [known[value] for value in values]
+        values = [value.tolist() if hasattr(value, "tolist") else value for value in values]
+        if type in ARRAYS and (arrays := packed_arrays(values, *ARRAYS[type])):
+            values, dump = arrays, bytes
+        return list(map(field, values))
+    except (struct.error, OverflowError) as error:  # psycopg 3.2, in Python and in C
+        raise DataError(f"a number is out of range for type {type}") from error
 
 
 def packed_arrays(values: list[Any], typecode: str, oid: int) -> list[Any] | None:
-    """Arrays of numbers of four bytes as the server takes them, which is a fifth of psycopg's work: dimensions, type,
+    """Arrays of numbers of four bytes as the server takes them, which is a tenth of psycopg's work: dimensions, type,
     length, first index; each number after its length.  None: some are something else."""
     packed: list[Any] = []
-    frames: dict[int, array[int]] = {}
+    frames: dict[int, tuple[bytes, Callable[..., bytes], bytes]] = {}
     try:
         for n, value in ((0 if value is None else len(value), value) for value in values):
             if n not in frames:
                 head = struct.pack("!5i", 1, 0, oid, n, 1) if n else struct.pack("!3i", 0, 0, oid)
-                frames[n] = array("I", head + b"\0\0\0\4\0\0\0\0" * n)
-            words = frames[n][:]
-            words[6::2] = array("I", struct.pack(f"!{n}{typecode}", *value or ()))
-            packed.append(None if value is None else words.tobytes())
+                frames[n] = head, struct.Struct(f"!{len(head)}x" + f"4x{typecode}" * n).pack, b"\4" * n
+            head, pack, fours = frames[n]
+            numbers = bytearray(pack(*value or ()))
+            numbers[: len(head)], numbers[23::8] = head, fours
+            packed.append(None if value is None else numbers)
     except (struct.error, TypeError, OverflowError):
         return None
     return packed
-
-
-def numbers(typecode: str, sent: bytes) -> "array[Any]":
-    """Those that the server has sent, the first byte being the largest."""
-    return array(typecode, struct.unpack(f"!{len(sent) // struct.calcsize(typecode)}{typecode}", sent))

@@ -69,12 +69,13 @@ class TrainerTest(Case):
         self.assertEqual(self.lines("SELECT run_id, policy_version, rollout_id, metadata ->> 'i', tags FROM t.rollouts WHERE rollout_id = 'r1'"), "|v1|r1|[1, null]|['x']")
         self.assertEqual(self.lines("SELECT response_token_ids, rollout_logprobs, response_mask FROM t.steps WHERE (rollout_id, step_no) = ('r2', 3)"),
                          "[3, 7]|[-0.5, -1.0]|[True, False]")
-        odd = [{"prompt_token_ids": [], "response_token_ids": [-1, 2147483647], "policy_logprobs": array("f", [-0.5, math.nan]), "ref_logprobs": [-0.5, None]}, {}]
+        odd = [{"prompt_token_ids": [], "response_token_ids": [-1, 2147483647], "policy_logprobs": array("f", [-0.5, math.nan]), "ref_logprobs": [-0.5, None], "task_id": "else"}, {"step_no": 7, "ok": 1, "value": 2}]
         stepadv.insert(self.connection, [{"task_id": "odd", "rollout_id": "o"}], [odd], schema="t")
-        self.assertEqual(self.lines("SELECT prompt_token_ids, response_token_ids, policy_logprobs, ref_logprobs FROM t.steps WHERE task_id = 'odd' ORDER BY step_no"),
-                         "[]|[-1, 2147483647]|[-0.5, nan]|[-0.5, None]\n|||")
-        with self.assertRaises(psycopg.Error):
-            stepadv.insert(self.connection, [{"task_id": "odd", "rollout_id": "p"}], [[{"response_token_ids": [2147483648]}]], schema="t")
+        self.assertEqual(self.lines("SELECT prompt_token_ids, response_token_ids, policy_logprobs, ref_logprobs, ok, value, step_no FROM t.steps WHERE task_id = 'odd' ORDER BY step_no"),
+                         "[]|[-1, 2147483647]|[-0.5, nan]|[-0.5, None]|||0\n||||t|2.0|7")
+        for large in ({"response_token_ids": [2147483648]}, {"turn": 2147483648}):
+            with self.assertRaises(psycopg.Error):
+                stepadv.insert(self.connection, [{"task_id": "odd", "rollout_id": "p"}], [[large]], schema="t")
         found = stepadv.advantages(self.connection, batch, methods=["grpo", "rtmc", "gigpo"])
         self.assertEqual(list(found), ["grpo", "rtmc", "gigpo"])
         for method, arrays in found.items():
