@@ -6,7 +6,7 @@ model does until something comes back, or begin is called.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from stepadv.importing.values import Json, Unreadable, at, fields, first, given, listed, objects, parse, to_json, words
@@ -23,7 +23,9 @@ class Item(NamedTuple):
     ok: bool | None = None
 
 
-def join(lines: Iterable[str | None]) -> str | None:
+def join(lines: Sequence[str | None]) -> str | None:
+    if len(lines) < 2:
+        return lines[0] if lines else None
     found = [line for line in lines if line is not None]
     return found[0] if len(found) == 1 else "\n".join(found) if found else None
 
@@ -33,7 +35,7 @@ def text_of(content: Json) -> str | None:
     if content is None or isinstance(content, str):
         return content
     if isinstance(content, list):
-        return join(p if isinstance(p, str) else words(first(p, "text refusal content")) for p in content)
+        return join([p if isinstance(p, str) else words(first(p, "text refusal content")) for p in content])
     return words(content["text"] if at(content, "text") is not None else content)
 
 
@@ -49,9 +51,10 @@ FAILURE = re.compile(
 def reads_well(result: str) -> bool:
     """False if a result begins like an error, or has an exit status other than 0."""
     head = result[:200]
-    if found := RETURNCODE.match(head):
+    mark = head.lstrip()[:1]
+    if mark == "<" and (found := RETURNCODE.match(head)):
         return found[1] is not None
-    if head.lstrip()[:1] == "{" and (statuses := STATUS.findall(result)):
+    if mark == "{" and (statuses := STATUS.findall(result)):
         return "0" in statuses
     return FAILURE.match(head) is None
 
@@ -98,7 +101,8 @@ class Conversation:
         self.add(Item(SEE, text))
 
     def result(self, text: str | None, id: Json = None, ok: bool | None = None) -> None:
-        self.add(Item(RESULT, text, words(id), None, None, ok))
+        self.is_seen = True
+        self.turns[-1].append(Item(RESULT, text, words(id), None, None, ok))
 
     def say(self, text: str | None) -> None:
         self.add(Item(SAY, text))
@@ -117,19 +121,21 @@ class Conversation:
         steps: list[dict[str, Json]] = []
         seen = None
         for turn, items in enumerate(self.turns, -1):
+            kinds: list[list[Item]] = [[], [], [], [], []]
+            for item in items:
+                kinds[item.kind].append(item)
+            _, results, said, thoughts, calls = kinds
             told = join([item.text for item in items if item.kind < SAY])
-            said = [item.text for item in items if item.kind == SAY]
-            calls = [item for item in items if item.kind == CALL]
-            meta = given({"thought": join([item.text for item in items if item.kind == THINK])})
+            text = join([item.text for item in said])
+            meta = given({"thought": join([item.text for item in thoughts])}) if thoughts else {}
             if calls:
-                meta |= given({"text": join(said)})
-                results = [item for item in items if item.kind == RESULT]
+                meta |= {} if text is None else {"text": text}
                 for position, call in enumerate(calls):
-                    step = self._step_of_call(call, result_of(results, call, position))
-                    steps.append({"turn": turn, "observation": seen, **step, "meta": meta or None})
+                    steps.append(self._step_of_call(call, result_of(results, call, position)))
+                    steps[-1] |= {"turn": turn, "observation": seen, "meta": meta or None}
                     meta = {}
             elif said:
-                about = {"turn": turn, "observation": seen, "next_observation": told, "action": join(said)}
+                about = {"turn": turn, "observation": seen, "next_observation": told, "action": text}
                 steps.append({**about, "meta": meta or None})
             elif turn >= 0:
                 self.dropped["reasoning without an action"] += 1
@@ -154,6 +160,8 @@ class Conversation:
 def result_of(results: list[Item], call: Item, position: int) -> Item | None:
     """By its id, which some scaffolds use again in every turn, else in order: the first of those that have this id,
     or are at this place if one of the two has none."""
+    if position == 0 and results and results[0].id == call.id:
+        return results[0]
     in_order = results[position] if position < len(results) else None
     if call.id is None:
         return in_order
@@ -200,14 +208,15 @@ def ends(block: Json, endings: tuple[str, ...]) -> bool:
 
 def inner_of(block: Json, names: tuple[str, ...]) -> dict[str, Json]:
     record = fields(block)
-    return next((fields(record[name]) for name in names if record.get(name) is not None), {})
+    there = () if record.keys().isdisjoint(names) else names
+    return next((fields(record[name]) for name in there if record.get(name) is not None), {})
 
 
 def text_of_blocks(blocks: list[Json], thoughts: bool = False) -> str | None:
     """Bytes of a picture (blob) are no text."""
     # redacted_thinking ends like thinking.
     found = [b for b in blocks if ends(b, THOUGHTS) == thoughts and not ends(b, (*OF_CALL, *OF_RESULT, "blob"))]
-    return join(text_of(first(b, "thinking content text reasoning")) for b in found) if thoughts else text_of(found)
+    return join([text_of(first(b, "thinking content text reasoning")) for b in found]) if thoughts else text_of(found)
 
 
 def failed(record: dict[str, Json]) -> bool | None:
@@ -247,9 +256,10 @@ def calls_of(message: dict[str, Json]) -> list[Json]:
 
 
 def hear_model(talk: Conversation, message: dict[str, Json], content: Json) -> None:
-    blocks = listed(content)
-    said = text_of_blocks(blocks) if isinstance(content, list) else text_of(content)
-    thought = text_of(first(message, "reasoning_content reasoning"))
+    blocks: list[Json] = content if isinstance(content, list) else []
+    said = text_of_blocks(blocks) if blocks else text_of(content)
+    thought = message.get("reasoning_content")
+    thought = text_of(message.get("reasoning") if thought is None else thought)
     thought = text_of_blocks(blocks, True) if thought is None and blocks else thought
     talk.begin()
     if thought is not None:
@@ -300,7 +310,7 @@ def heard_of(messages: list[Json]) -> dict[str, Json]:
     """Of what a model was sent: what came after its last message, and the system prompt."""
     last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
     system = [m for m in objects(messages) if m.get("role") in SYSTEM]
-    return {"heard": messages[last + 1 :], "system": join(text_of(first(m, "content parts")) or "" for m in system)}
+    return {"heard": messages[last + 1 :], "system": join([text_of(first(m, "content parts")) or "" for m in system])}
 
 
 # A content that is exactly what a step saw or did is left to the step: {"observation": turn} or {"action": turn} is
@@ -315,21 +325,19 @@ def is_demo(message: dict[str, Json]) -> bool:
 def keep(rollout: dict[str, Json], messages: Json) -> dict[str, Json]:
     """A rollout with its original messages in its metadata, if its turns are the model's messages, one for
     one; messages with is_demo are no turns."""
-    told = objects(messages)
-    if len(told) != len(listed(messages)) or any(isinstance(m.get("content"), dict) for m in told):
-        return rollout
     turns: dict[int, dict[str, Json]] = {}
     for step in rollout["steps"]:
         turns.setdefault(step["turn"], step)
     kept = []
     turn = 0
-    for message in told:
-        acts = is_of_model(message) and not is_demo(message)
+    for message in listed(messages):
+        if not isinstance(message, dict) or isinstance(content := message.get("content"), dict):
+            return rollout
+        acts = message.get("role") in MODEL and not is_demo(message)
         step = turns.get(turn, {})
         if acts and (not step or isinstance(message.get("action"), str) and message["action"] != step.get("action")):
             return rollout
         name = "action" if acts else "observation"
-        content = message.get("content")
         if isinstance(content, str) and len(content) >= LEAST_LENGTH and content == step.get(name):
             message = {**message, "content": {name: turn}}
         kept.append(message)

@@ -136,8 +136,8 @@ def open_file(path: str) -> Iterator[IO[bytes]]:
         kind = next((kind for kind, mark in MARKS.items() if begin.startswith(mark)), "")
         if not kind and path.endswith(".gz") and begin:
             raise CannotRead("it is not in gzip format")
-        opened: Callable[[str, str], Any] = PACKED.get(kind, open)
-        with opened(path, "rb") as stream:
+        # Lines are long.
+        with PACKED[kind](path, "rb") if kind else open(path, "rb", 1 << 17) as stream:
             yield stream
 
 

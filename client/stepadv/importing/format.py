@@ -114,7 +114,7 @@ def _sees(mark: str, document: Json) -> bool:
         return False
     if lists and (not last or not found):
         return bool(lists[0])
-    values = [at(e, last[1:]) for e in found] if lists else found
+    values = (at(e, last[1:]) for e in found) if lists else found
     return any(isinstance(v, str) and v.startswith(text) if is_text else v is not None for v in values)
 
 

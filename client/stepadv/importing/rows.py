@@ -124,6 +124,20 @@ def encoded(table: dict[str, Encode], record: dict[str, Json]) -> str:
     return "\t".join([NULL if (v := get(name)) is None else encode(v, name) for name, encode in table.items()])
 
 
+def all_encoded(table: dict[str, Encode], records: list[dict[str, Json]]) -> Iterator[str]:
+    """The lines of all records, column by column, which takes less time; an error may be that of a later record."""
+    there, columns = set().union(*records), []
+    for name, encode in table.items():
+        if name not in there:
+            columns.append([NULL] * len(records))
+        elif encode in (text, string):
+            values = (record.get(name) for record in records)
+            columns.append([f"\0{v}\0" if type(v) is str else NULL if v is None else encode(v, name) for v in values])
+        else:
+            columns.append([NULL if (v := record.get(name)) is None else encode(v, name) for record in records])
+    return map("\t".join, zip(*columns, strict=True))
+
+
 def for_copy(lines: list[str], of_steps: bool = True) -> bytes:
     try:
         return b"".join(map(str.encode, lines)).replace(b"\1", b"\1\1").replace(b"\0", b"\1")
@@ -211,25 +225,30 @@ class Row:
         self.numbers = [step["step_no"] for step in steps]
         self.n_actions = sum(step.get("action") is not None for step in steps)
         self.later: str | None = None
-        self.lines = list(self.lines_of(steps, prefix, shape.start))
+        self.lines = self.lines_of(steps, prefix, shape.start)
         self.data = for_copy(self.lines)
 
-    def lines_of(self, steps: list[dict[str, Json]], prefix: str, start: str) -> Iterator[str]:
+    def lines_of(self, steps: list[dict[str, Json]], prefix: str, start: str) -> list[str]:
         """A result that the next step saw is stored once.  later: the line of the first step, if that is not the
         rollout's first."""
         for step, after in pairwise(steps):
-            if after.get("observation") is not None and step.get("next_observation") == after["observation"]:
+            if (seen := after.get("observation")) is not None and step.get("next_observation") == seen:
                 step["next_observation"] = None
-        for i, step in enumerate(steps):
-            try:
-                if not TOKENS.keys().isdisjoint(step):
+        try:
+            if steps and steps[0].get("observation") is None:
+                self.later = f"{prefix}{encoded(OF_STEP, steps[0])}\n"
+                steps[0]["state"] = start
+            for step in steps if any(not TOKENS.keys().isdisjoint(step) for step in steps) else ():
+                check_lengths(step)
+            return [f"{prefix}{line}\n" for line in all_encoded(OF_STEP, steps)]
+        except Bad:
+            for i, step in enumerate(steps):
+                try:
                     check_lengths(step)
-                if i == 0 and step.get("observation") is None:
-                    self.later = f"{prefix}{encoded(OF_STEP, step)}\n"
-                    step["state"] = start
-                yield f"{prefix}{encoded(OF_STEP, step)}\n"
-            except Bad as bad:
-                raise Bad(str(bad), i) from None
+                    encoded(OF_STEP, step)
+                except Bad as bad:
+                    raise Bad(str(bad), i) from None
+            raise
 
     @property
     def group(self) -> str:

@@ -70,7 +70,7 @@ def parse(text: str) -> tuple[Json, int]:
     try:
         # What decode does beside takes as long as a short document.
         value, end = _decoder.raw_decode(text, len(text) - len(text.lstrip(BLANKS)))
-        if rest := text[end:].lstrip(BLANKS):
+        if end < len(text) and (rest := text[end:].lstrip(BLANKS)):
             raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
         return value, n_nul
     except (ValueError, RecursionError) as error:

@@ -19,6 +19,7 @@ from stepadv.importing.tally import Tally
 from stepadv.text import Failed, quoted
 
 CHUNK = 4 << 20  # bytes that are written at once
+HELD = 128 << 10  # about what the kernel holds of what was sent
 MOST_ROWS = 5000
 CREATE = "CREATE TEMP TABLE IF NOT EXISTS {} ON COMMIT DELETE ROWS AS SELECT {} FROM {} WHERE false"
 # Temporary tables are read by themselves: Citus joins them with nothing else.
@@ -176,11 +177,15 @@ class Writer:
         self.tables, self.tally, self.replace = tables, tally, tables.options.replace
         self.rows: dict[tuple[str, ...], Row] = {}
         self.sent: list[Row] = []  # to the temporary table
-        self.size = 0
+        self.size, self.behind = 0, 0  # bytes of rows, and what they were when something was last left to be sent
 
     def add(self, rollout: Rollout, place: int) -> None:
         tally = self.tally
-        if not self.tables.send():
+        if self.tables.send():
+            self.behind = self.size
+        # By then the server has taken what the kernel held, too, so that nobody waits for it.
+        is_idle = self.size - self.behind > HELD
+        if is_idle:
             self.insert()
         tally.dropped.update(rollout.get("dropped") or {})
         if rollout.keys() <= {"dropped"}:
@@ -204,13 +209,13 @@ class Writer:
             self.flush()
         self.rows[row.key] = row
         self.size += len(row.line) + len(row.data)
-        if self.size >= CHUNK or len(self.rows) >= MOST_ROWS:
+        if self.size >= (CHUNK if is_idle else 2 * CHUNK) or len(self.rows) >= MOST_ROWS:
             self.flush()
 
     def flush(self) -> None:
         self.insert()
         self.sent, tables = list(self.rows.values()), self.tables
-        self.rows, self.size = {}, 0
+        self.rows, self.size, self.behind = {}, 0, 0
         tables.execute("TRUNCATE {t}")
         tables.copy("t", ["n", *tables.columns], (b"%d\t%s" % (n, row.line) for n, row in enumerate(self.sent)))
 

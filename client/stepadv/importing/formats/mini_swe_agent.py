@@ -29,7 +29,7 @@ def steps_of(messages: list[dict[str, Json]], repaired: Counter[str]) -> list[di
             turns.append([message])
         elif message.get("role") != "system":
             turns[-1].append(message)
-    told = [join(text_of(m.get("content")) for m in turn[1:]) for turn in turns]
+    told = [join([text_of(m.get("content")) for m in turn[1:]]) for turn in turns]
     steps = []
     for (message, *_), back in zip(turns[1:], told[1:], strict=True):
         text = text_of(message.get("content"))

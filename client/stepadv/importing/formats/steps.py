@@ -38,10 +38,8 @@ def split(document: Json, where: Where) -> Parts:
         step["meta"] = meta
     elif meta is not None and "action" not in step:
         rollout["meta"] = meta
-    yield (
-        tuple([repr(rollout.get(name)) for name in NAMES]),
-        (where.n, rollout, step if "step_no" in step else None, meta),
-    )
+    key = tuple([repr(rollout.get(name)) for name in NAMES])
+    yield key, (where.n, rollout, step if "step_no" in step else None, meta)
 
 
 def join(parts: list[Json], where: Where) -> Rollouts:
@@ -71,13 +69,8 @@ def join(parts: list[Json], where: Where) -> Rollouts:
             about |= rollout | given({"truncated": about.get("truncated") or None, "meta": about.get("meta")})
             last = rollout
     numbers = sorted(steps) if all(isinstance(n, int) for n in steps) else list(steps)
-    about |= {
-        "steps": [steps[n] for n in numbers],
-        "places": [places[n] for n in numbers],
-        "place": place,
-        "keys": keys,
-    }
-    yield about | {"contradictions": contradictions, "n_repeated": n_repeated}
+    about |= {"steps": [steps[n] for n in numbers], "places": [places[n] for n in numbers]}
+    yield about | {"place": place, "keys": keys, "contradictions": contradictions, "n_repeated": n_repeated}
 
 
 NO_LISTS = "!messages & !traj & !trajectory & !turn_history & !output & !response & !steps"
