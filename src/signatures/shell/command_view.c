@@ -102,7 +102,10 @@ add_piece(Pieces *pieces, Span piece)
 	pieces->script = span_make(pieces->joined.data, pieces->joined.len);
 }
 
-/* Options give the script, in pieces, or it is the first operand; the other operands are files. */
+/*
+ * Options give the script, in pieces, or it is the first operand; the other operands are files.  The name of a
+ * script's file is used as its text, so that edits by different scripts differ.
+ */
 Doing
 act_sed(Invocation *run, Outcome *outcome)
 {
@@ -124,8 +127,8 @@ act_sed(Invocation *run, Outcome *outcome)
 				in_place = true;
 			else if (strcmp(word, "--quiet") == 0 || strcmp(word, "--silent") == 0)
 				quiet = true;
-			else if (strncmp(word, "--expression=", 13) == 0)
-				piece = span_of(word + 13);
+			else if (strncmp(word, "--expression", 12) == 0 || strncmp(word, "--file", 6) == 0)
+				piece = strchr(word, '=') ? span_of(strchr(word, '=') + 1) : shell_word_span(command, ++i);
 			else if (word[1] != '-')
 				piece = sed_letters(command, &i, &quiet, &in_place);
 		}

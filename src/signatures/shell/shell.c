@@ -16,6 +16,7 @@ shell_start(ShellLexer *lexer, Span script)
 	memset(lexer, 0, sizeof(*lexer));
 	lexer->at = script.data;
 	lexer->end = script.data + script.length;
+	lexer->case_depth = -1;
 	/* The strings are made when needed: most scripts need neither. */
 }
 
@@ -207,9 +208,9 @@ read_plain(ShellLexer *lexer, ShellCommand *command)
 	if (command->n_words == 0 && word.length == 4 && !word.quoted)
 	{
 		if (strcmp(command->text.data + word.offset, "case") == 0)
-			lexer->in_case = true;
+			lexer->case_depth = lexer->depth;
 		else if (strcmp(command->text.data + word.offset, "esac") == 0)
-			lexer->in_case = false;
+			lexer->case_depth = -1;
 	}
 	if (command->n_words < SHELL_MAX_WORDS)
 		command->words[command->n_words++] = word;
@@ -273,13 +274,13 @@ read_separator(ShellLexer *lexer, ShellCommand *command, char c, ShellEnd *end)
 			*end = read_operator(lexer, c);
 			return true;
 		case ')':
-			if (lexer->depth > 0)
+			if (lexer->depth > 0 && lexer->depth != lexer->case_depth)
 			{
 				*end = read_closing(lexer, command);
 				return true;
 			}
 			lexer->at++;
-			if (lexer->in_case)
+			if (lexer->case_depth >= 0)
 				*end = SHELL_PATTERN;
 			return true;
 		default:

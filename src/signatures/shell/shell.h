@@ -76,7 +76,7 @@ typedef struct ShellLexer
 	const char *at;
 	const char *end;
 	int			depth;			/* of open subshells */
-	bool		in_case;
+	int			case_depth;		/* depth at the case … esac that is being read, -1 outside one */
 	int			n_heredocs;		/* numbered from 1 in the order of << */
 	int			n_read;			/* number of those whose text has been read */
 	int			n_pending;
