@@ -22,7 +22,7 @@ aggregate_context(FunctionCallInfo fcinfo)
 
 /* Lets plan/fold/offer_fold.c recognize rollout_agg and its lenient form. */
 extern PGDLLEXPORT Datum stepadv_rollout_agg_trans(PG_FUNCTION_ARGS);
-extern PGDLLEXPORT Datum stepadv_forgiving_rollout_agg_trans(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum stepadv_lenient_rollout_agg_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum stepadv_rollout_agg_final(PG_FUNCTION_ARGS);
 
 /* The functions that hash other ids to bigints, which it also recognizes. */

@@ -129,7 +129,7 @@ find_unknown(const Estimator *estimator, const GroupColumns *group, const Rollou
 			uint32		step = find_infinite(estimator, group, columns, r);
 
 			unknown[r] = step < group->first_step[r + 1];
-			if (unknown[r] && !group->forgiving)
+			if (unknown[r] && !group->lenient)
 				refuse_overflow(group, r, step);
 		}
 	}
@@ -239,7 +239,7 @@ find_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, Estimates *e
 	if (PG_ARGISNULL(0))
 		return false;
 	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &estimates->calls);
-	estimates->unread = group.forgiving && only_counts_rows(fcinfo);
+	estimates->unread = group.lenient && only_counts_rows(fcinfo);
 	if (estimates->unread)
 		return true;
 	find_subject(estimator, parameters, &group, &estimates->calls, &subject, &facts);

@@ -8,7 +8,7 @@ CREATE FUNCTION stepadv_internal.lineage_query(a stepadv_internal.attached, made
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %1$s FROM (SELECT %2$s, stepadv_internal.forgiving_token_lineage('
+	SELECT format('SELECT %1$s FROM (SELECT %2$s, stepadv_internal.lenient_token_lineage('
 		's.stepadv_step::bigint, s.stepadv_rollout::bigint, %3$s, s.stepadv_prompt_token_ids::%4$s, '
 		's.stepadv_response_token_ids::%4$s) AS stepadv_lineage FROM %5$s s WHERE %6$s AND s.stepadv_no IS NOT NULL '
 		'GROUP BY %2$s) g CROSS JOIN LATERAL stepadv.step_lineage(g.stepadv_lineage) a%7$s',

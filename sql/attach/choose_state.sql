@@ -14,7 +14,7 @@ DECLARE
 	own CONSTANT text := CASE WHEN stepadv_internal.column_type(relation, 'state'::text) IS NOT NULL
 		THEN 'x.state::bigint' END;
 	folded CONSTANT text :=
-		format(by_turn, format('stepadv_internal.forgiving_rollout_agg(x.step_id::bigint, x.rollout_id::bigint, '
+		format(by_turn, format('stepadv_internal.lenient_rollout_agg(x.step_id::bigint, x.rollout_id::bigint, '
 			'x.step_no::integer, %%s::bigint, x.action::bigint, x.reward::float8, %s::boolean, NULL::bigint, '
 			'NULL::float8, NULL::float8, NULL::float8, %s::integer, NULL::float8[], NULL::boolean, %s::bigint, '
 			'NULL::bigint, NULL::float8)',

@@ -1,7 +1,7 @@
 -- The view _problems: problems of the rows of an attachment, and their effects.
 --
 -- A bad row costs the advantages of its rollout but causes no error in a view:
--- forgiving_rollout_agg marks the rollout as defective where rollout_agg raises an
+-- lenient_rollout_agg marks the rollout as defective where rollout_agg raises an
 -- error.  The view counts bad rows by SQL over the adapters: all problems of a
 -- rollout in one pass, then a row for each kind of problem.
 

@@ -75,7 +75,7 @@ BEGIN
 		'{staleness}'::text[], '{}'::jsonb);
 	RETURN format($view$
 		SELECT %1$s FROM (
-			SELECT %2$s, stepadv_internal.forgiving_rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint,
+			SELECT %2$s, stepadv_internal.lenient_rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint,
 				%10$s, NULL::bigint, NULL::bigint, %3$s, NULL::boolean,
 				NULL::bigint, %4$s::float8, NULL::float8, NULL::float8, NULL::integer, NULL::float8[],
 				NULL::boolean, NULL::bigint, NULL::bigint, NULL::float8) AS %5$I

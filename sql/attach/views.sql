@@ -243,7 +243,7 @@ BEGIN
 					types[r.i])
 			ELSE 'NULL::' || types[r.i] END, ', ' ORDER BY r.i)
 	INTO value FROM unnest(roles) WITH ORDINALITY r(role, i);
-	value := format('stepadv_internal.forgiving_rollout_agg(%s)', value);
+	value := format('stepadv_internal.lenient_rollout_agg(%s)', value);
 	value := format(coalesce(by_turn, '%s'), value);
 	IF reads_state AND history IS NOT NULL THEN
 		value := format(history, value);

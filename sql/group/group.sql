@@ -172,45 +172,45 @@ COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint
 -- The same for the views of attach, where a row for which rollout_agg raises an error
 -- costs only the advantages of its rollout.
 
-CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
+CREATE FUNCTION stepadv_internal.lenient_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
 	float8, boolean) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+AS 'MODULE_PATHNAME', 'stepadv_lenient_rollout_agg_trans';
 
-CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
+CREATE FUNCTION stepadv_internal.lenient_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
 	float8, boolean, bigint, float8, float8, float8, integer, float8[], boolean, bigint,
 	bigint, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+AS 'MODULE_PATHNAME', 'stepadv_lenient_rollout_agg_trans';
 
-CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+CREATE AGGREGATE stepadv_internal.lenient_rollout_agg(
 	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
 	success boolean
 ) (
-	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 4096,
+	SFUNC = stepadv_internal.lenient_rollout_agg_trans, STYPE = internal, SSPACE = 4096,
 	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
 	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
 	PARALLEL = SAFE
 );
 
-CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+CREATE AGGREGATE stepadv_internal.lenient_rollout_agg(
 	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
 	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[],
 	truncated boolean, policy_step bigint, coarse_state bigint, logp float8
 ) (
-	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	SFUNC = stepadv_internal.lenient_rollout_agg_trans, STYPE = internal, SSPACE = 8192,
 	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
 	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
 	PARALLEL = SAFE
 );
 
-COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
+COMMENT ON AGGREGATE stepadv_internal.lenient_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
 'rollout_agg for the views of attach: invalid rows raise no error, but their rollout counts as not judged, for those '
 'methods only that read the column; a row without rollout_id is left out, a value that is not finite counts as NULL; '
 'estimators return NULL instead of errors';
-COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
+COMMENT ON AGGREGATE stepadv_internal.lenient_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
 	bigint, float8, float8, float8, integer, float8[], boolean, bigint, bigint, float8) IS
 'the same with as many arguments as rollout_agg takes';
 
@@ -259,7 +259,7 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname IN ('rollout_agg_trans', 'forgiving_rollout_agg_trans', 'rollout_agg_combine',
+		  AND proname IN ('rollout_agg_trans', 'lenient_rollout_agg_trans', 'rollout_agg_combine',
 						  'rollout_agg_serial',
 						  'rollout_agg_deserial', 'rollout_agg_final', 'rollup_merge', 'history_merge')
 	LOOP

@@ -17,12 +17,12 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_
 COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, anyarray, anyarray) IS
 'part of token_lineage: adds a step';
 
-CREATE FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, step_id bigint, rollout_id bigint,
+CREATE FUNCTION stepadv_internal.lenient_token_lineage_trans(internal, step_id bigint, rollout_id bigint,
 	step_no integer, prompt_token_ids anyarray, response_token_ids anyarray) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_forgiving_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, anyarray,
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_lenient_token_lineage_trans';
+COMMENT ON FUNCTION stepadv_internal.lenient_token_lineage_trans(internal, bigint, bigint, integer, anyarray,
 	anyarray) IS
-'part of forgiving_token_lineage: adds a step';
+'part of lenient_token_lineage: adds a step';
 
 CREATE FUNCTION stepadv_internal.token_lineage_final(internal) RETURNS stepadv.token_lineage
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_final';
@@ -38,12 +38,12 @@ COMMENT ON AGGREGATE stepadv.token_lineage(bigint, bigint, integer, anyarray, an
 'over steps, and n_unique_tokens, the nodes of their trie: what remains with a perfect prefix cache; step_lineage '
 'returns the steps; NULL tokens are unknown';
 
-CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollout_id bigint, step_no integer,
+CREATE AGGREGATE stepadv_internal.lenient_token_lineage(step_id bigint, rollout_id bigint, step_no integer,
 	prompt_token_ids anyarray, response_token_ids anyarray) (
-	SFUNC = stepadv_internal.forgiving_token_lineage_trans, STYPE = internal, SSPACE = 16384,
+	SFUNC = stepadv_internal.lenient_token_lineage_trans, STYPE = internal, SSPACE = 16384,
 	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, anyarray, anyarray) IS
+COMMENT ON AGGREGATE stepadv_internal.lenient_token_lineage(bigint, bigint, integer, anyarray, anyarray) IS
 'token_lineage for views: invalid data raise no error, but make the rollout unknown, with all its steps; rows without '
 'a rollout are ignored';
 

@@ -34,7 +34,7 @@ refuse_infinite(const GroupColumns *group, RtmcTable *table)
 			/* Infinite or NaN if Q or V is. */
 			if (pair == NO_IDENTITY || isfinite(table->pair_advantage[pair]))
 				continue;
-			if (!group->forgiving)
+			if (!group->lenient)
 				refuse_overflow(group, r, i);
 			table->pair_q[pair] = table->state_v[table->states.of_step[i]] = NAN;
 		}

@@ -20,7 +20,7 @@ enum
 
 /*
  * The method's table; pair_error is set only with_errors.  A Q or V out of range raises an error that
- * names a step; in a forgiving group it becomes NaN.
+ * names a step; in a lenient group it becomes NaN.
  */
 extern void find_action_values(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 							   bool with_errors, RtmcTable *table);

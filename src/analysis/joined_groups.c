@@ -95,7 +95,7 @@ append_group(GroupColumns *columns, const GroupColumns *group)
 	}
 	columns->n_rollouts += group->n_rollouts;
 	columns->n_steps += group->n_steps;
-	columns->forgiving |= group->forgiving;
+	columns->lenient |= group->lenient;
 }
 
 void

@@ -61,7 +61,7 @@ gae_rollout(const GroupColumns *group, uint32 rollout, const ParameterValue *par
 			observed += step_reward(group, rollout, i);
 		else
 		{
-			if (isnan(value) && !group->forgiving)
+			if (isnan(value) && !group->lenient)
 				refuse_missing_value(group, rollout, i);
 			td_error = step_reward(group, rollout, i) + observed + gamma * next_value - value;
 			next_advantage = td_error + gamma * lambda * next_advantage;

@@ -59,7 +59,7 @@ graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 		/* Possible with progress, if a step costs so much that the exponent is far below 0. */
 		if (!isfinite(step_reward[i]))
 		{
-			if (!group->forgiving)
+			if (!group->lenient)
 				refuse_reward(group, i);
 			return false;
 		}

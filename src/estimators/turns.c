@@ -65,7 +65,7 @@ count_turns(const GroupColumns *group, const RolloutFacts *facts, bool refuse_un
 		if (facts->judged[r] && group->n_rollout_steps[r] != group->n_rollout_steps[longest])
 		{
 			*unequal = true;
-			if (group->forgiving)
+			if (group->lenient)
 				break;
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_EXCEPTION),

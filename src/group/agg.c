@@ -20,7 +20,7 @@
 #include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_trans);
-PG_FUNCTION_INFO_V1(stepadv_forgiving_rollout_agg_trans);
+PG_FUNCTION_INFO_V1(stepadv_lenient_rollout_agg_trans);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_combine);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_serial);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_deserial);
@@ -34,7 +34,7 @@ PG_FUNCTION_INFO_V1(stepadv_history_merge);
  * forms.
  */
 static inline Datum
-add_row(FunctionCallInfo fcinfo, bool forgiving)
+add_row(FunctionCallInfo fcinfo, bool lenient)
 {
 	GroupBuilder *builder;
 	StepRow		row;
@@ -42,13 +42,13 @@ add_row(FunctionCallInfo fcinfo, bool forgiving)
 
 	/* Only an aggregate can pass a state: it is of type internal. */
 	builder = PG_ARGISNULL(0) ? NULL : (GroupBuilder *) PG_GETARG_POINTER(0);
-	if (likely(read_step_row(fcinfo->args + 1, PG_NARGS() - 1, forgiving, rewards, &row)))
+	if (likely(read_step_row(fcinfo->args + 1, PG_NARGS() - 1, lenient, rewards, &row)))
 	{
 		if (builder == NULL)
 		{
 			builder = group_builder_create(aggregate_context(fcinfo));
-			if (forgiving)
-				group_builder_forgive(builder);
+			if (lenient)
+				group_builder_set_lenient(builder);
 		}
 		group_builder_add(builder, &row);
 	}
@@ -65,7 +65,7 @@ stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
 
 /* The lenient form: input that rollout_agg refuses becomes a defect of its rollout. */
 Datum
-stepadv_forgiving_rollout_agg_trans(PG_FUNCTION_ARGS)
+stepadv_lenient_rollout_agg_trans(PG_FUNCTION_ARGS)
 {
 	return add_row(fcinfo, true);
 }

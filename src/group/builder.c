@@ -30,9 +30,9 @@ group_builder_create_among(RowMemory *memory)
 }
 
 void
-group_builder_forgive(GroupBuilder *builder)
+group_builder_set_lenient(GroupBuilder *builder)
 {
-	builder->forgiving = true;
+	builder->lenient = true;
 }
 
 /* Checks the size of the steps alone, so that oversized input fails before all of it is collected. */

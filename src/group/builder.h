@@ -20,7 +20,7 @@ extern GroupBuilder *group_builder_create_among(RowMemory *memory);
 extern void group_builder_pause(GroupBuilder *builder);
 
 /* Make the builder lenient: bad rows become defects of their rollout.  See read_step_row. */
-extern void group_builder_forgive(GroupBuilder *builder);
+extern void group_builder_set_lenient(GroupBuilder *builder);
 
 extern void group_builder_add(GroupBuilder *builder, const StepRow *row);
 extern void group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other);

@@ -193,7 +193,7 @@ check_sums(const double *column, const char *name, GroupColumns *group)
 		{
 			if (likely(!isinf(column[t])))
 				continue;
-			if (!group->forgiving)
+			if (!group->lenient)
 				ereport(ERROR,
 						(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 						 errmsg("%s of the turn that begins with step %d of rollout " INT64_FORMAT " is out of range for type double precision",

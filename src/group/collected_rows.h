@@ -47,7 +47,7 @@ struct GroupBuilder
 	uint16		has;			/* HAS_… bits of the value, except those that follow from these */
 	uint8		n_rewards;		/* components; 0: no row had any */
 	GroupUnit	unit;
-	bool		forgiving;
+	bool		lenient;
 	uint64		n_ties;			/* steps equal in rollout and step_no to the one before */
 	StepRow		last;			/* the last step up to next_state, and the last turn and policy_step of any */
 };

@@ -44,7 +44,7 @@ find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 		}
 		/* A rollout with such a defect, or whose total overflows in a lenient group, is not judged. */
 		if ((group->defects != NULL && (group->defects[r] & DEFECTS_FOR_ALL) != 0) ||
-			(group->forgiving && !isfinite(sum_value(&total))))
+			(group->lenient && !isfinite(sum_value(&total))))
 		{
 			judged = false;
 			total = (Sum) {0};

@@ -40,7 +40,7 @@ fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 
 		if (isnan(*outcome))
 			*outcome = row->reward;
-		else if (!group->forgiving)
+		else if (!group->lenient)
 			refuse_duplicate(row);
 		else
 		{
@@ -56,7 +56,7 @@ fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 
 		if (isnan(row_reward(row, c)))
 			continue;
-		if (!isnan(*reward) && !group->forgiving)
+		if (!isnan(*reward) && !group->lenient)
 			refuse_duplicate(row);
 		*reward = isnan(*reward) ? row_reward(row, c) : Min(*reward, row_reward(row, c));
 	}
@@ -80,7 +80,7 @@ fill_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
 		return;
 	if (*policy_step == NO_POLICY_STEP)
 		*policy_step = row->policy_step;
-	else if (!group->forgiving)
+	else if (!group->lenient)
 		refuse_policy_steps(row, *policy_step);
 	else
 	{
@@ -142,7 +142,7 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows, uint64 n_ro
 {
 	Repeated	repeated = {0};
 	GroupShape	shape = {
-		n_rollouts, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
+		n_rollouts, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->lenient
 	};
 
 	find_repeated(builder, rows, &repeated);
@@ -242,7 +242,7 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 		}
 		if (step > first && group->step_no[step - 1] == row->step_no)
 		{
-			if (!group->forgiving)
+			if (!group->lenient)
 				refuse_duplicate(row);
 			WRITABLE(uint8, group->defects)[rollout] |= DEFECT_STEP;
 			if (!takes_place(group, step - 1, row, nulls))
@@ -334,12 +334,12 @@ static RolloutGroup *
 finish_places(const GroupBuilder *builder, const RolloutPlaces *places)
 {
 	GroupShape	shape = {
-		places->n, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
+		places->n, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->lenient
 	};
 	GroupColumns group;
 	RolloutGroup *datum;
 
-	if (builder->forgiving && has_several_own_rows(places))
+	if (builder->lenient && has_several_own_rows(places))
 		return NULL;
 	datum = group_allocate(&shape, &group);
 	fill_steps(builder, places, &group);

@@ -72,7 +72,7 @@ point_columns(GroupColumns *group, const GroupShape *shape, char *columns)
 	group->n_steps = shape->n_steps;
 	group->n_rewards = shape->n_rewards;
 	group->unit = shape->unit;
-	group->forgiving = shape->forgiving;
+	group->lenient = shape->lenient;
 	group->n_step_rewards = (uint64) group->n_steps * shape->n_rewards;
 	group->n_outcome_rewards = (uint64) group->n_rollouts * shape->n_rewards;
 
@@ -90,7 +90,7 @@ static GroupShape
 shape_of_columns(const GroupColumns *group)
 {
 	GroupShape	shape = {
-		group->n_rollouts, group->n_steps, 0, group->n_rewards, group->unit, group->forgiving
+		group->n_rollouts, group->n_steps, 0, group->n_rewards, group->unit, group->lenient
 	};
 
 #define COLUMN(name, type, count, bit) \
@@ -170,7 +170,7 @@ group_shape(const RolloutGroup *datum)
 {
 	GroupShape	shape = {
 		LITTLE_ENDIAN_32(datum->n_rollouts), LITTLE_ENDIAN_32(datum->n_steps), datum->has, datum->n_rewards,
-		(GroupUnit) (datum->flags & FLAG_UNIT), (datum->flags & FLAG_FORGIVING) != 0
+		(GroupUnit) (datum->flags & FLAG_UNIT), (datum->flags & FLAG_LENIENT) != 0
 	};
 
 	if (datum->n_rewards > 0)
@@ -240,7 +240,7 @@ static uint8
 version_of_shape(const GroupShape *shape)
 {
 	bool		is_old = (shape->has & ~HAS_VERSION_1) == 0 && shape->n_rewards == 0 &&
-		shape->unit == UNIT_STEP && !shape->forgiving;
+		shape->unit == UNIT_STEP && !shape->lenient;
 
 	return is_old ? 1 : (shape->has & ~HAS_VERSION_2) == 0 ? 2 : GROUP_VERSION;
 }
@@ -250,7 +250,7 @@ write_header(RolloutGroup *datum, const GroupShape *shape)
 {
 	datum->version = version_of_shape(shape);
 	datum->has = shape->has & HAS_STORED;
-	datum->flags = shape->unit | (shape->forgiving ? FLAG_FORGIVING : 0);
+	datum->flags = shape->unit | (shape->lenient ? FLAG_LENIENT : 0);
 	for (int i = 0; i < lengthof(flagged_columns); i++)
 		if ((shape->has & flagged_columns[i].has) != 0)
 			datum->flags |= flagged_columns[i].flag;

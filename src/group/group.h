@@ -57,7 +57,7 @@ extern const char *const group_unit_plurals[];
 
 /* Bits of RolloutGroup.flags: the unit, and */
 #define FLAG_UNIT			0x03
-#define FLAG_FORGIVING		0x04
+#define FLAG_LENIENT		0x04
 #define FLAG_OUTCOME_REWARDS 0x08
 #define FLAG_TRUNCATED		0x10
 #define FLAG_POLICY_STEP	0x20
@@ -88,7 +88,7 @@ typedef struct GroupShape
 	uint16		has;			/* HAS_… */
 	uint8		n_rewards;
 	GroupUnit	unit;
-	bool		forgiving;
+	bool		lenient;
 } GroupShape;
 
 /* A value opened for reading: its columns in native byte order. */
@@ -98,7 +98,7 @@ typedef struct GroupColumns
 	uint32		n_steps;
 	uint32		n_rewards;		/* reward components */
 	GroupUnit	unit;
-	bool		forgiving;		/* lenient: estimators return NULL where they would raise an error */
+	bool		lenient;		/* lenient: estimators return NULL where they would raise an error */
 
 	/* by rollout */
 	const int64 *rollout_id;

@@ -15,7 +15,7 @@ const char *const group_unit_plurals[] = {"steps", "turns", "turns whose actions
 
 /* Merge the properties of another group as a whole into the builder. */
 static void
-merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgiving)
+merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool lenient)
 {
 	if (group_builder_is_empty(builder))
 		builder->unit = unit;
@@ -30,7 +30,7 @@ merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgivi
 				 errmsg("groups with %d and with %d reward components cannot be merged",
 						builder->n_rewards, n_rewards)));
 	builder->n_rewards = Max(builder->n_rewards, n_rewards);
-	builder->forgiving |= forgiving;
+	builder->lenient |= lenient;
 }
 
 void
@@ -41,7 +41,7 @@ group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other)
 	StepRow		row;
 
 	if (!group_builder_is_empty(other))
-		merge_shape(builder, other->n_rewards, other->unit, other->forgiving);
+		merge_shape(builder, other->n_rewards, other->unit, other->lenient);
 	while (next_own_row(&own_rows, &row))
 		group_builder_add(builder, &row);
 	row = row_before_first;
@@ -110,7 +110,7 @@ void
 group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group)
 {
 	if (group->n_rollouts > 0 || group_builder_is_empty(builder))
-		merge_shape(builder, group->n_rewards, group->unit, group->forgiving);
+		merge_shape(builder, group->n_rewards, group->unit, group->lenient);
 }
 
 /* Adds a rollout of a value as rows. */

@@ -215,7 +215,7 @@ pool_groups(const GroupColumns *group, const GroupColumns *history, GroupColumns
 	pool.n_runs = 1 + take_rollouts(group, history, runs + 1);
 	pool_runs(&pool, pooled);
 	pooled->unit = group->unit;
-	pooled->forgiving = group->forgiving;
+	pooled->lenient = group->lenient;
 	pfree(runs);
 }
 
@@ -257,7 +257,7 @@ unite_apart(const GroupColumns *groups, uint32 n_groups)
 {
 	uint64		n_rollouts = 0;
 	uint64		n_steps = 0;
-	bool		forgiving = false;
+	bool		lenient = false;
 	GroupColumns pooled;
 	GroupColumns copy;
 	Pool		pool;
@@ -271,7 +271,7 @@ unite_apart(const GroupColumns *groups, uint32 n_groups)
 			return NULL;
 		n_rollouts += groups[g].n_rollouts;
 		n_steps += groups[g].n_steps;
-		forgiving |= groups[g].forgiving;
+		lenient |= groups[g].lenient;
 	}
 	/* The limits of a value.  The caller's general path reports the error. */
 	if (n_rollouts == 0 || n_rollouts > MaxAllocSize / sizeof(int64) || n_steps > MaxAllocSize / sizeof(int64))
@@ -286,7 +286,7 @@ unite_apart(const GroupColumns *groups, uint32 n_groups)
 	if (pool.runs != NULL)
 	{
 		pooled.unit = groups[0].unit;
-		pooled.forgiving = forgiving;
+		pooled.lenient = lenient;
 		datum = group_copy(&pooled, &copy);
 		group_seal(datum);
 	}
@@ -353,7 +353,7 @@ newest_policy_step(const GroupColumns *pooled, const RolloutFacts *facts, uint32
 			continue;
 		if (policy_step_is_known(pooled, r))
 			newest = Max(newest, pooled->policy_step[r]);
-		else if (!pooled->forgiving)
+		else if (!pooled->lenient)
 			refuse_unknown_age(pooled, r, true);
 	}
 	return newest;
@@ -374,7 +374,7 @@ weigh_by_age(const GroupColumns *pooled, uint32 n_own, double decay, RolloutFact
 		weight[r] = 1;
 		if (!facts->judged[r])
 			continue;
-		if (r >= n_own && !policy_step_is_known(pooled, r) && !pooled->forgiving)
+		if (r >= n_own && !policy_step_is_known(pooled, r) && !pooled->lenient)
 			refuse_unknown_age(pooled, r, false);
 		if (newest == NO_POLICY_STEP || (r >= n_own && !policy_step_is_known(pooled, r)))
 			leave_out(facts, r);

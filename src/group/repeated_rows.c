@@ -39,7 +39,7 @@ find_repeated(const GroupBuilder *builder, const OrderedRows *rows, Repeated *re
 	bool		has_outcome = false;
 	bool		has_step = false;
 
-	if (!builder->forgiving ||
+	if (!builder->lenient ||
 		(rows->placed == NULL && rows->n_own == 0 && builder->n_ties == 0 && (builder->has & HAS_POLICY_STEP) == 0))
 		return;
 	for (uint64 n = 0; (row = next_ordered_row(&walk)) != NULL; n++)

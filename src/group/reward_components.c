@@ -76,7 +76,7 @@ checked_reward(GroupColumns *group, uint32 rollout, double reward)
 {
 	if (likely(!isinf(reward)))
 		return reward;
-	if (!group->forgiving)
+	if (!group->lenient)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("weighted reward of rollout " INT64_FORMAT " is out of range for type double precision",

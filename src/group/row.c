@@ -25,14 +25,14 @@ refuse_number(const StepRow *row, const char *name, double number)
 typedef struct Reading
 {
 	double		largest;		/* the largest absolute value accepted */
-	bool		forgiving;
+	bool		lenient;
 	uint8		defects;		/* found so far */
 } Reading;
 
 static pg_noinline double
 bad_number(Reading *reading, const StepRow *row, const char *name, double number, uint8 defect)
 {
-	if (!reading->forgiving)
+	if (!reading->lenient)
 		refuse_number(row, name, number);
 	reading->defects |= defect;
 	return NAN;
@@ -80,7 +80,7 @@ read_identity(const NullableDatum *args, Reading *reading, StepRow *row)
 {
 	if (unlikely(args[ROW_ROLLOUT_ID].isnull))
 	{
-		if (!reading->forgiving)
+		if (!reading->lenient)
 			refuse_rollout_id(args);
 		return false;
 	}
@@ -93,7 +93,7 @@ read_identity(const NullableDatum *args, Reading *reading, StepRow *row)
 	row->step_no = DatumGetInt32(args[ROW_STEP_NO].value);
 	if (likely(!args[ROW_STEP_ID].isnull))
 		row->step_id = DatumGetInt64(args[ROW_STEP_ID].value);
-	else if (reading->forgiving)
+	else if (reading->lenient)
 		reading->defects |= DEFECT_STEP;
 	else
 		refuse_step_id(row);
@@ -113,7 +113,7 @@ read_wide_part(const NullableDatum *args, Reading *reading, StepRow *row)
 	row->turn_reward = number_argument(&args[ROW_TURN_REWARD], reading, row, "turn_reward", DEFECT_TURN_REWARD);
 	row->cost = number_argument(&args[ROW_COST], reading, row, "cost", DEFECT_COST);
 	/* Methods that compute distances check costs further. */
-	if (reading->forgiving && row->cost <= 0)
+	if (reading->lenient && row->cost <= 0)
 		row->cost = bad_number(reading, row, "cost", row->cost, DEFECT_COST);
 }
 
@@ -221,9 +221,9 @@ read_extra_part(const NullableDatum *args, int n_args, Reading *reading, double 
 }
 
 bool
-read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewards[MAX_REWARDS], StepRow *row)
+read_step_row(const NullableDatum *args, int n_args, bool lenient, double rewards[MAX_REWARDS], StepRow *row)
 {
-	Reading		reading = {forgiving ? LARGEST_FORGIVEN : DBL_MAX, forgiving, 0};
+	Reading		reading = {lenient ? LARGEST_LENIENT : DBL_MAX, lenient, 0};
 
 	if (!read_identity(args, &reading, row))
 		return false;

@@ -123,11 +123,11 @@ enum
  * are valid until the next call.  Errors: rollout_id is NULL, step_id of a step is NULL, a number is not
  * finite, there are more than MAX_REWARDS components.
  *
- * forgiving (lenient): numbers that are not finite or exceed LARGEST_FORGIVEN, costs that are not above 0, and
+ * lenient: numbers that are not finite or exceed LARGEST_LENIENT, costs that are not above 0, and
  * missing step_ids are defects of the rollout instead, and bad numbers become missing.  A bad value or logp
  * only becomes missing.  Returns false if rollout_id is NULL.
  */
-#define LARGEST_FORGIVEN 1e100
-extern bool read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewards[MAX_REWARDS], StepRow *row);
+#define LARGEST_LENIENT 1e100
+extern bool read_step_row(const NullableDatum *args, int n_args, bool lenient, double rewards[MAX_REWARDS], StepRow *row);
 
 #endif							/* STEPADV_GROUP_ROW_H */

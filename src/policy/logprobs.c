@@ -116,11 +116,11 @@ arrays_match(FunctionCallInfo fcinfo)
 }
 
 bool
-log_ratios_open(FunctionCallInfo fcinfo, bool forgiving, LogRatios *ratios)
+log_ratios_open(FunctionCallInfo fcinfo, bool lenient, LogRatios *ratios)
 {
-	ratios->forgiving = forgiving;
+	ratios->lenient = lenient;
 	ratios->refused = false;
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || (forgiving && !arrays_match(fcinfo)))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || (lenient && !arrays_match(fcinfo)))
 		return false;
 	open_log_probs(PG_GETARG_ARRAYTYPE_P(0), "logp_new", &ratios->new_policy);
 	open_log_probs(PG_GETARG_ARRAYTYPE_P(1), "logp_old", &ratios->old_policy);
@@ -144,7 +144,7 @@ refuse_null(LogRatios *ratios, const LogProbs *logp, int token)
 {
 	if (logp->nulls == NULL || !logp->nulls[token])
 		return;
-	if (ratios->forgiving)
+	if (ratios->lenient)
 		ratios->refused = true;
 	else
 		ereport(ERROR,
@@ -233,7 +233,7 @@ log_ratios_next(LogRatios *ratios)
 	ratios->sum = block_sum(ratios->log_ratio, ratios->n);
 	if (!isfinite(ratios->sum))
 	{
-		if (!ratios->forgiving)
+		if (!ratios->lenient)
 			refuse_block(ratios, first, end);
 		ratios->refused = true;
 	}

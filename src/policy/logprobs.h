@@ -35,7 +35,7 @@ typedef struct LogRatios
 	const bool *mask;			/* NULL: every token counts */
 	int			next;			/* first token of the next block */
 	int64		n_tokens;		/* counted in the blocks so far */
-	bool		forgiving;		/* instead of an error, set refused */
+	bool		lenient;		/* instead of an error, set refused */
 	bool		refused;
 
 	/* The current block: logp_new - logp_old of tokens where mask is true. */
@@ -46,9 +46,9 @@ typedef struct LogRatios
 
 /*
  * Open arguments 0 to 2: logp_new, logp_old, mask.  The mask may be NULL.  Returns
- * false if another array is NULL, or, with forgiving, if the arrays do not match.
+ * false if another array is NULL, or, with lenient, if the arrays do not match.
  */
-extern bool log_ratios_open(FunctionCallInfo fcinfo, bool forgiving, LogRatios *ratios);
+extern bool log_ratios_open(FunctionCallInfo fcinfo, bool lenient, LogRatios *ratios);
 
 /* Read the next block, which may be empty; false after the last, or if refused. */
 extern bool log_ratios_next(LogRatios *ratios);

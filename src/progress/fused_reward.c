@@ -16,9 +16,9 @@ PG_FUNCTION_INFO_V1(stepadv_fused_reward);
 PG_FUNCTION_INFO_V1(stepadv_fused_reward_or_nan);
 PG_FUNCTION_INFO_V1(stepadv_progress_fold);
 
-/* alpha * contribution + beta * grounded; strict.  forgiving: NaN instead of an error. */
+/* alpha * contribution + beta * grounded; strict.  lenient: NaN instead of an error. */
 static Datum
-fuse(FunctionCallInfo fcinfo, bool forgiving)
+fuse(FunctionCallInfo fcinfo, bool lenient)
 {
 	static const Parameter declared[] = {
 		NUMBER_PARAMETER("alpha", -INFINITY, INFINITY), NUMBER_PARAMETER("beta", -INFINITY, INFINITY)
@@ -27,7 +27,7 @@ fuse(FunctionCallInfo fcinfo, bool forgiving)
 	double		contribution = PG_GETARG_FLOAT8(0);
 
 	read_parameters(fcinfo, 2, declared, lengthof(declared), parameters);
-	if (!isfinite(contribution) && forgiving)
+	if (!isfinite(contribution) && lenient)
 		PG_RETURN_FLOAT8(NAN);
 	if (!isfinite(contribution))
 		ereport(ERROR,

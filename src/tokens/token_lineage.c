@@ -26,7 +26,7 @@
 #include "tokens/trie.h"
 
 PG_FUNCTION_INFO_V1(stepadv_token_lineage_trans);
-PG_FUNCTION_INFO_V1(stepadv_forgiving_token_lineage_trans);
+PG_FUNCTION_INFO_V1(stepadv_lenient_token_lineage_trans);
 PG_FUNCTION_INFO_V1(stepadv_token_lineage_final);
 PG_FUNCTION_INFO_V1(stepadv_step_lineage);
 
@@ -70,20 +70,20 @@ typedef struct Lineage
 	TokenStep  *steps;
 	uint32		n_steps;
 	uint32		steps_room;
-	bool		forgiving;
+	bool		lenient;
 	int32	   *narrowed;		/* room for bigint ids as integers */
 	uint32		narrowed_room;
 } Lineage;
 
 static Lineage *
-make_lineage(MemoryContext context, bool forgiving)
+make_lineage(MemoryContext context, bool lenient)
 {
 	Lineage    *lineage = MemoryContextAllocZero(context, sizeof(Lineage));
 
 	trie_init(&lineage->trie, context);
 	lineage->steps_room = 16;
 	lineage->steps = MemoryContextAlloc(context, lineage->steps_room * sizeof(TokenStep));
-	lineage->forgiving = forgiving;
+	lineage->lenient = lenient;
 	return lineage;
 }
 
@@ -107,11 +107,11 @@ add_step(Lineage *lineage)
  * ----------
  */
 
-/* Raise the error for an invalid array of token ids; returns false in a forgiving state. */
+/* Raise the error for an invalid array of token ids; returns false in a lenient state. */
 static bool
 refuse_tokens(const Lineage *lineage, const TokenStep *step, const char *name, const char *what, int code)
 {
-	if (!lineage->forgiving)
+	if (!lineage->lenient)
 		ereport(ERROR,
 				(errcode(code),
 				 errmsg("%s of rollout " INT64_FORMAT ", step %d %s", name, step->rollout_id, step->step_no, what)));
@@ -177,7 +177,7 @@ enum
 	ARG_RESPONSE
 };
 
-/* Error for a step without rollout_id or step_id; not called for a forgiving state. */
+/* Error for a step without rollout_id or step_id; not called for a lenient state. */
 static void
 check_ids(FunctionCallInfo fcinfo)
 {
@@ -197,23 +197,23 @@ check_ids(FunctionCallInfo fcinfo)
  * rows without a step_no are ignored.
  */
 static Datum
-add_row(FunctionCallInfo fcinfo, bool forgiving)
+add_row(FunctionCallInfo fcinfo, bool lenient)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	Lineage    *lineage = PG_ARGISNULL(0) ? NULL : (Lineage *) PG_GETARG_POINTER(0);
 	TokenStep  *step;
 	TriePlace	place;
 
-	if (PG_ARGISNULL(ARG_STEP_NO) || (PG_ARGISNULL(ARG_ROLLOUT_ID) && forgiving))
+	if (PG_ARGISNULL(ARG_STEP_NO) || (PG_ARGISNULL(ARG_ROLLOUT_ID) && lenient))
 	{
 		if (lineage == NULL)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(lineage);
 	}
-	if (!forgiving)
+	if (!lenient)
 		check_ids(fcinfo);
 	if (lineage == NULL)
-		lineage = make_lineage(context, forgiving);
+		lineage = make_lineage(context, lenient);
 	step = add_step(lineage);
 	*step = (TokenStep) {.rollout_id = PG_GETARG_INT64(ARG_ROLLOUT_ID), .step_no = PG_GETARG_INT32(ARG_STEP_NO), .prompt = NOT_GIVEN, .response = NOT_GIVEN};
 	step->step_id = PG_ARGISNULL(ARG_STEP_ID) ? 0 : PG_GETARG_INT64(ARG_STEP_ID);
@@ -238,7 +238,7 @@ stepadv_token_lineage_trans(PG_FUNCTION_ARGS)
 }
 
 Datum
-stepadv_forgiving_token_lineage_trans(PG_FUNCTION_ARGS)
+stepadv_lenient_token_lineage_trans(PG_FUNCTION_ARGS)
 {
 	return add_row(fcinfo, true);
 }
@@ -287,7 +287,7 @@ has_defect(const Lineage *lineage, uint32 first, uint32 end)
 			return true;
 		if (s == first || lineage->steps[s].step_no != lineage->steps[s - 1].step_no)
 			continue;
-		if (!lineage->forgiving)
+		if (!lineage->lenient)
 			ereport(ERROR,
 					(errcode(ERRCODE_CARDINALITY_VIOLATION),
 					 errmsg("rollout " INT64_FORMAT " has two steps with step_no %d", lineage->steps[s].rollout_id, lineage->steps[s].step_no)));

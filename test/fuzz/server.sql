@@ -9,12 +9,12 @@ SET search_path = fuzz, stepadv, pg_catalog;
 CREATE OR REPLACE FUNCTION fuzz_type(regtype, boolean, bytea[], float8, bigint) RETURNS text LANGUAGE c STRICT AS :'probe', 'fuzz_type';
 CREATE OR REPLACE FUNCTION fuzz_function(regprocedure, bytea[], float8, bigint) RETURNS text LANGUAGE c STRICT AS :'probe', 'fuzz_function';
 
--- Values to begin with: with every column and with few, of steps and of turns, forgiving, empty.
+-- Values to begin with: with every column and with few, of steps and of turns, lenient, empty.
 CREATE TEMP VIEW groups AS
 SELECT rollout_agg(i, i % 3, i::integer, i % 2, i % 4, i) AS g FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT rollout_agg(i, i % 3, i::integer, nullif(i % 2, 1), nullif(i % 4, 2), i / 3.0, i % 3 = 1, i + 1, 0.5, nullif(i, 2), 2, (i / 2)::integer, ARRAY[i, NULL]::float8[], i = 2, 7) FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT by_turn(rollout_agg(i, i % 3, i::integer, i % 2, i % 4, i, NULL, NULL, NULL, NULL, NULL, (i / 2)::integer, NULL, NULL, NULL), 'set') FROM generate_series(1::bigint, 12) i
-UNION ALL SELECT stepadv_internal.forgiving_rollout_agg(i, i % 3, (i / 4)::integer, i % 2, i % 4, 'NaN', NULL) FROM generate_series(1::bigint, 6) i
+UNION ALL SELECT stepadv_internal.lenient_rollout_agg(i, i % 3, (i / 4)::integer, i % 2, i % 4, 'NaN', NULL) FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT rollout_agg(1, 1, NULL, NULL, NULL, 1)
 UNION ALL SELECT rollout_agg(i, 1, i::integer, NULL, NULL, 1) FROM generate_series(1::bigint, 40) i;
 CREATE TEMP VIEW models AS

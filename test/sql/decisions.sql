@@ -144,7 +144,7 @@ SET statement_timeout = '60s';
 SELECT count(*), count(cycle_length), max(n_before) FROM (SELECT rollout_agg(t, 1, t, t % 8, t % 8, 0) AS g FROM generate_series(1, 300000) t) x, loops(g);
 RESET statement_timeout;
 
--- ---- Refusals, and of forgiving groups none
+-- ---- Refusals, and of lenient groups none
 
 SELECT * FROM decision_points((SELECT g FROM hand), 'grpo');
 SELECT * FROM decision_points((SELECT g FROM hand), gamma => 1.5);
@@ -152,12 +152,12 @@ SELECT * FROM failure_points((SELECT g FROM hand), prior => -1);
 SELECT * FROM failure_points((SELECT g FROM hand), method => NULL);
 SELECT * FROM loops((SELECT g FROM hand), 'both');
 SELECT * FROM loops((SELECT g FROM hand), max_cycle => 1001);
-CREATE VIEW costly AS SELECT rollout_agg(i, i, 1, 1, i, 0, i = 1, NULL, NULL, NULL, i - 1) AS strict, stepadv_internal.forgiving_rollout_agg(i, i, 1, 1::bigint, i::bigint, 0::float8, i = 1, NULL::bigint, NULL::float8, NULL::float8, (i - 1)::float8, NULL, NULL, NULL, NULL, NULL, NULL) AS forgiving FROM generate_series(1, 3) i;
+CREATE VIEW costly AS SELECT rollout_agg(i, i, 1, 1, i, 0, i = 1, NULL, NULL, NULL, i - 1) AS strict, stepadv_internal.lenient_rollout_agg(i, i, 1, 1::bigint, i::bigint, 0::float8, i = 1, NULL::bigint, NULL::float8, NULL::float8, (i - 1)::float8, NULL, NULL, NULL, NULL, NULL, NULL) AS lenient FROM generate_series(1, 3) i;
 SELECT f.* FROM costly, failure_points(strict) f;
-SELECT f.* FROM costly, failure_points(forgiving) f;
-CREATE VIEW huge AS SELECT rollout_agg(i, i, 1, 1, i, 1e308) AS strict, stepadv_internal.forgiving_rollout_agg(i, i, 1, 1::bigint, i::bigint, 1e308::float8, NULL) AS forgiving FROM generate_series(1, 3) i;
+SELECT f.* FROM costly, failure_points(lenient) f;
+CREATE VIEW huge AS SELECT rollout_agg(i, i, 1, 1, i, 1e308) AS strict, stepadv_internal.lenient_rollout_agg(i, i, 1, 1::bigint, i::bigint, 1e308::float8, NULL) AS lenient FROM generate_series(1, 3) i;
 SELECT d.* FROM huge, decision_points(strict) d;
-SELECT d.* FROM huge, decision_points(forgiving, 'rtmc') d;
+SELECT d.* FROM huge, decision_points(lenient, 'rtmc') d;
 
 -- ---- Over attachments
 
@@ -188,7 +188,7 @@ SELECT (SELECT count(*) FROM mine_decision_points WHERE task = 'task 3') = (SELE
 SELECT maintain('mine') IS NOT NULL AS kept;
 SELECT * FROM view_differs();
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN (COSTS off) ' || query; END $$;
-SELECT v, bool_or(line ~ 'mine_folded') AS reads_what_is_kept, bool_or(line ~ 'GroupFold|forgiving_rollout_agg') AS folds, bool_or(line ~ 'StepScan') AS steps_in_place
+SELECT v, bool_or(line ~ 'mine_folded') AS reads_what_is_kept, bool_or(line ~ 'GroupFold|lenient_rollout_agg') AS folds, bool_or(line ~ 'StepScan') AS steps_in_place
 FROM unnest('{decision_points,failure_points}'::text[]) v, plan(format('SELECT * FROM mine_%s WHERE task = ''task 3''', v)) line GROUP BY v ORDER BY v;
 UPDATE mine SET reward = 5, success = true WHERE task = 'task 3';
 SELECT count(*) FROM mine_failure_points WHERE task = 'task 3';

@@ -109,8 +109,8 @@ SELECT c.* FROM reward_components((SELECT rollup(g) FROM part WHERE i < 3)) c;
 SELECT rollup(g ORDER BY i DESC)::text = rollup(g)::text FROM part WHERE i < 3;
 SELECT rollup(g ORDER BY i) FROM part;
 CREATE TABLE other_part AS
-SELECT 1 AS i, stepadv_internal.forgiving_rollout_agg(1, r, CASE WHEN r = 1 THEN 1 END, NULL, NULL, CASE WHEN r = 1 THEN 'NaN'::float8 END, NULL) AS g FROM generate_series(1, 2) r
-UNION ALL SELECT 2, stepadv_internal.forgiving_rollout_agg(2, r, CASE WHEN r = 2 THEN 1 END, NULL, NULL, CASE WHEN r = 2 THEN 1 END, NULL, NULL, 'Infinity', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 2) r
+SELECT 1 AS i, stepadv_internal.lenient_rollout_agg(1, r, CASE WHEN r = 1 THEN 1 END, NULL, NULL, CASE WHEN r = 1 THEN 'NaN'::float8 END, NULL) AS g FROM generate_series(1, 2) r
+UNION ALL SELECT 2, stepadv_internal.lenient_rollout_agg(2, r, CASE WHEN r = 2 THEN 1 END, NULL, NULL, CASE WHEN r = 2 THEN 1 END, NULL, NULL, 'Infinity', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 2) r
 UNION ALL SELECT 3, rollout_agg(3, 3, 1, NULL, NULL, 2);
 SELECT r.* FROM rollouts((SELECT rollup(g) FROM other_part WHERE i < 4)) r;
 SELECT rollup(g ORDER BY i DESC)::text = rollup(g)::text FROM other_part WHERE i < 4;
@@ -121,17 +121,17 @@ CREATE TABLE defect AS SELECT rollup(g) AS g FROM other_part WHERE i < 4;
 SELECT r.* FROM defect, rollouts(g) r;
 SELECT e.* FROM defect, grpo(g, normalise => 'mean') e;
 SELECT n_rollouts, n_judged, mean_return FROM defect, group_summary(g);
--- Out of range: an error, or, in a value that is forgiving, NULL for the rollout.
+-- Out of range: an error, or, in a value that is lenient, NULL for the rollout.
 CREATE TABLE huge AS SELECT rollout_agg(i, i / 2, i % 2, 1, 1, CASE WHEN i < 2 THEN 1e308 ELSE i END) AS g FROM generate_series(0, 5) i;
 SELECT count(*) FROM huge, rloo(g);
-CREATE TABLE forgiven AS SELECT stepadv_internal.forgiving_rollout_agg(i, i / 2, i % 2, 1, 1, CASE WHEN i < 2 THEN 1e308 ELSE i END, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL) AS g FROM generate_series(0, 5) i;
+CREATE TABLE forgiven AS SELECT stepadv_internal.lenient_rollout_agg(i, i / 2, i % 2, 1, 1, CASE WHEN i < 2 THEN 1e308 ELSE i END, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL) AS g FROM generate_series(0, 5) i;
 SELECT rollout_id, step_no, advantage FROM forgiven, rloo(g);
 SELECT rollout_id, n_steps, judged FROM forgiven, rollouts(g);
 SELECT rollout_id, step_no, advantage FROM forgiven, rloo(by_turn(g));
-SELECT rollout_id, outcome, judged FROM rollouts(with_rewards((SELECT stepadv_internal.forgiving_rollout_agg(NULL, r, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE r WHEN 1 THEN '{1,1}' ELSE '{1e308,1e308}' END::float8[], NULL, NULL, NULL, NULL) FROM generate_series(1, 2) r), '{1,1}'));
+SELECT rollout_id, outcome, judged FROM rollouts(with_rewards((SELECT stepadv_internal.lenient_rollout_agg(NULL, r, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE r WHEN 1 THEN '{1,1}' ELSE '{1e308,1e308}' END::float8[], NULL, NULL, NULL, NULL) FROM generate_series(1, 2) r), '{1,1}'));
 -- the advantage of a step alone (the discounted return is finite where the return is; the baseline is not)
 SELECT count(*) FROM gae((SELECT rollout_agg(1, 1, 1, NULL, NULL, -1e308, NULL, NULL, 1.7e308, NULL, NULL)));
-SELECT rollout_id, advantage FROM gae((SELECT stepadv_internal.forgiving_rollout_agg(i, i, 1, NULL, NULL, CASE i WHEN 1 THEN -1e308 ELSE 1 END, NULL, NULL, CASE i WHEN 1 THEN 1.7e308 ELSE 0 END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 2) i));
+SELECT rollout_id, advantage FROM gae((SELECT stepadv_internal.lenient_rollout_agg(i, i, 1, NULL, NULL, CASE i WHEN 1 THEN -1e308 ELSE 1 END, NULL, NULL, CASE i WHEN 1 THEN 1.7e308 ELSE 0 END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 2) i));
 
 -- Bad bytes: every byte of the new value changed to several others is refused, or
 -- makes another value that text and binary form agree about.

@@ -174,8 +174,8 @@ FROM walks w, rtmc(h, history => g, decay => 0.5) a JOIN rtmc(h, history => (SEL
 CREATE TABLE unknown AS
 SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 3 THEN policy END) FILTER (WHERE own) AS g,
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 14 THEN policy END) FILTER (WHERE NOT own) AS h,
-	stepadv_internal.forgiving_rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 3 THEN policy END, NULL, NULL) FILTER (WHERE own) AS g_forgiving,
-	stepadv_internal.forgiving_rollout_agg(id, rollout, no, state, action, reward, NULL) FILTER (WHERE own) AS g_of_none,
+	stepadv_internal.lenient_rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 3 THEN policy END, NULL, NULL) FILTER (WHERE own) AS g_lenient,
+	stepadv_internal.lenient_rollout_agg(id, rollout, no, state, action, reward, NULL) FILTER (WHERE own) AS g_of_none,
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy) FILTER (WHERE NOT own AND rollout <> 14) AS h_without
 FROM walk WHERE task = 1 GROUP BY task;
 \set VERBOSITY default
@@ -183,9 +183,9 @@ SELECT count(*) FROM walks w JOIN unknown u USING (task), rtmc(u.g, history => w
 SELECT count(*) FROM walks w JOIN unknown u USING (task), batch_td(w.g, history => u.h, decay => 0.9, gamma => 0.9, prior => 0) a;
 \set VERBOSITY terse
 SELECT count(*), count(advantage) > 0 AS judged FROM unknown, rtmc(g, history => h) a;
--- Of a forgiving group it is left out of the history; where no policy of the group itself is known, nothing can be said.
+-- Of a lenient group it is left out of the history; where no policy of the group itself is known, nothing can be said.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v)) AS off, bool_and(a.n_state = b.n_state) AS same_visits
-FROM unknown, rtmc(g_forgiving, history => h, decay => 0.9) a JOIN rtmc(g_forgiving, history => h_without, decay => 0.9) b USING (step_id);
+FROM unknown, rtmc(g_lenient, history => h, decay => 0.9) a JOIN rtmc(g_lenient, history => h_without, decay => 0.9) b USING (step_id);
 SELECT count(*), count(advantage) AS known FROM unknown, batch_td(g_of_none, history => h_without, decay => 0.9, gamma => 0.9, prior => 0) a;
 
 -- Refusals
@@ -197,10 +197,10 @@ SELECT count(*) FROM walks, rtmc(g, history => h, decay => 0) a;
 SELECT count(*) FROM walks, rtmc(g, history => h, decay => 1.5) a;
 SELECT count(*) FROM walks, batch_td(g, decay => 0, gamma => 0.9, prior => 0) a;
 SELECT count(*) FROM walks, batch_td(g, decay => NULL, gamma => 0.9, prior => 0) a;
--- A return that is out of range is one of the history too, unless the group is forgiving.
+-- A return that is out of range is one of the history too, unless the group is lenient.
 CREATE TABLE large AS SELECT rollout_agg(i, 77, i, 1, 1, 1e308) AS h FROM generate_series(1, 2) i;
 SELECT a.* FROM walks, large, rtmc(g, history => large.h) a WHERE task = 1;
-SELECT bool_and(a = b) FROM unknown, large, rtmc(g_forgiving, history => large.h) a JOIN rtmc(g_forgiving) b USING (step_id);
+SELECT bool_and(a = b) FROM unknown, large, rtmc(g_lenient, history => large.h) a JOIN rtmc(g_lenient) b USING (step_id);
 
 SET client_min_messages = warning;
 DROP SCHEMA history CASCADE;

@@ -31,7 +31,7 @@ SELECT refusal('\x03008000 01000000 01000000 0700000000000000 0100000000000000 0
 	refusal('\x03028000 01000000 01000000 0700000000000000 0100000000000000 0200000000000000 0300000000000000 000000000000e03f 000000000000d0bf 01000000 00000000 00 10') AS null_bit_without_column;
 SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-infinity');
 SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'NaN');
-SELECT s.coarse_state, s.logp, s.reward FROM (SELECT stepadv_internal.forgiving_rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, '-infinity') AS g) x, steps(g) s;
+SELECT s.coarse_state, s.logp, s.reward FROM (SELECT stepadv_internal.lenient_rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, '-infinity') AS g) x, steps(g) s;
 
 -- Rows that give all, some or nothing, beside other columns; plain SQL is the judge.  A state of task 2 is in several coarse ones.
 CREATE FUNCTION draw(what text, n int, task int, rollout int, no int) RETURNS int LANGUAGE sql IMMUTABLE
@@ -60,7 +60,7 @@ SET stepadv.enable_group_fold = off;
 SELECT count(*) AS all, count(*) FILTER (WHERE bytes(x.g) = bytes(w.g)) AS without_group_fold FROM (SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp) AS g FROM walk GROUP BY task) x JOIN walks w USING (task);
 RESET stepadv.enable_group_fold;
 -- Two rows of one step, lenient: one stays, the same in any order.
-SELECT count(DISTINCT bytes(g)) AS different FROM (SELECT stepadv_internal.forgiving_rollout_agg(1, 1, 1, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c, -p ORDER BY f * c, f * p) AS g
+SELECT count(DISTINCT bytes(g)) AS different FROM (SELECT stepadv_internal.lenient_rollout_agg(1, 1, 1, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c, -p ORDER BY f * c, f * p) AS g
 	FROM generate_series(1, 3) c, generate_series(1, 2) p, unnest('{-1,1}'::int[]) f GROUP BY f) x;
 -- By turn: the first call's coarse state, the sum of all calls' log-probabilities, missing where one is.
 SELECT s.* FROM (SELECT rollout_agg(i, 1, i, i, i, 0, NULL, NULL, NULL, NULL, NULL, i / 2, NULL, NULL, NULL, i * 10, nullif(-i, -4)) AS g FROM generate_series(2, 6) i) x,
@@ -182,7 +182,7 @@ SELECT bool_and(q_error > 0 AND confidence BETWEEN 0.5 AND 1) AS errors FROM wal
 SELECT count(*) FROM (SELECT rollout_agg(i, 5, i, 1, i, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, nullif(i, 2)) AS g FROM generate_series(1, 3) i) x, batch_td(g, weights => 'policy');
 SELECT count(*) FROM walks, batch_td(plain, weights => 'policy');
 -- What is forgiven: a state with a step whose logp is not known is weighed by its visits; that of rollouts not judged is not asked for.
-SELECT max(abs(a.v - b.v)) = 0 AS by_visits FROM (SELECT stepadv_internal.forgiving_rollout_agg(i, i, 0, 1, i % 2, i % 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN i > 1 THEN -i END) AS g FROM generate_series(1, 5) i) x,
+SELECT max(abs(a.v - b.v)) = 0 AS by_visits FROM (SELECT stepadv_internal.lenient_rollout_agg(i, i, 0, 1, i % 2, i % 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN i > 1 THEN -i END) AS g FROM generate_series(1, 5) i) x,
 	batch_td(g, weights => 'policy') a JOIN batch_td(g) b USING (step_id);
 SELECT count(a.advantage) AS judged, count(*) AS steps FROM (SELECT rollout_agg(i, i, 0, 1, i % 2, nullif(i % 3, 2), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN i % 3 < 2 THEN -i END) AS g FROM generate_series(1, 5) i) x, batch_td(g, weights => 'policy') a;
 

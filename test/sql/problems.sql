@@ -185,13 +185,13 @@ FROM bad.steps_spa s JOIN bad.clean_spa c USING (task, rollout_id, step_no) WHER
 
 -- ---- Any order, by workers, without our plan nodes, in parts: the very same value.
 CREATE TEMP TABLE folds AS SELECT task, rollouts::text AS value FROM bad.steps_values;
-SELECT count(*) AS groups, count(value) AS not_empty, count(*) FILTER (WHERE get_byte(bytes, 1) >= 128) AS with_defects, bool_and(get_byte(bytes, 2) & 4 > 0) AS forgiving
+SELECT count(*) AS groups, count(value) AS not_empty, count(*) FILTER (WHERE get_byte(bytes, 1) >= 128) AS with_defects, bool_and(get_byte(bytes, 2) & 4 > 0) AS lenient
 FROM folds, stepadv_internal.rollout_group_send(value::stepadv.rollout_group) bytes;
 CREATE TABLE bad.other_order AS SELECT * FROM bad.steps ORDER BY md5(id::text);
 INSERT INTO bad.other_order SELECT * FROM bad.other_order;	-- every row twice: all are duplicates
 CREATE FUNCTION bad.fold(source text) RETURNS TABLE (task text, value text) LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN QUERY EXECUTE format('SELECT s.task, stepadv_internal.forgiving_rollout_agg(s.id, stepadv.signature_hash(s.run), CASE WHEN s.n > 2147483647 THEN 2147483647 WHEN s.n < -2147483648 THEN -2147483648 ELSE s.n END::integer,
+	RETURN QUERY EXECUTE format('SELECT s.task, stepadv_internal.lenient_rollout_agg(s.id, stepadv.signature_hash(s.run), CASE WHEN s.n > 2147483647 THEN 2147483647 WHEN s.n < -2147483648 THEN -2147483648 ELSE s.n END::integer,
 		stepadv.signature_hash(s.st), stepadv.signature_hash(s.act), CASE WHEN s.rew > 1e200 THEN ''Infinity''::float8 ELSE s.rew::float8 END, NULL::boolean, NULL::bigint, s.v, s.tr, s.c, NULL, NULL, NULL, NULL, NULL, NULL)::text FROM %s s WHERE s.task IS NOT NULL GROUP BY s.task', source);
 END $$;
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM folds f FULL JOIN bad.fold('bad.steps') a USING (task);
@@ -200,7 +200,7 @@ SET stepadv.enable_group_fold = off;
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM folds f FULL JOIN bad.fold('(SELECT * FROM bad.steps ORDER BY md5(id::text || 8))') a USING (task);
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET enable_indexscan = off; SET enable_bitmapscan = off;
 ALTER TABLE bad.steps SET (parallel_workers = 2);
-EXPLAIN (COSTS off) SELECT task, stepadv_internal.forgiving_rollout_agg(id, 1, n::integer, 1, 1, 1, NULL) FROM bad.steps GROUP BY task;
+EXPLAIN (COSTS off) SELECT task, stepadv_internal.lenient_rollout_agg(id, 1, n::integer, 1, 1, 1, NULL) FROM bad.steps GROUP BY task;
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM folds f FULL JOIN bad.fold('bad.steps') a USING (task);
 CREATE TEMP TABLE twice AS SELECT * FROM bad.fold('bad.other_order');
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET enable_indexscan; RESET enable_bitmapscan; RESET stepadv.enable_group_fold;

@@ -87,7 +87,7 @@ LEFT JOIN (SELECT h(1, c) AS hash, format('H(1, %s)', c) AS id FROM generate_ser
 	ON n.hash = r.rollout_id ORDER BY of, id;
 
 -- Everything that a value holds: rollouts without steps, not judged, outcomes, success, the critic's
--- columns, turns, reward components, what is known of the rollout as a whole, the unit, and defects of a forgiving one
+-- columns, turns, reward components, what is known of the rollout as a whole, the unit, and defects of a lenient one
 CREATE TABLE wide AS
 SELECT CASE WHEN s > 0 THEN r * 100 + s END AS step_id, r AS rollout_id, nullif(s, 0) AS step_no, nullif(s % 3, 0)::bigint AS state, s::bigint AS action,
 	CASE WHEN r % 4 > 0 AND (s = 0) = (r % 2 = 0) THEN s + r + 0.5 END AS reward, CASE WHEN r = 5 AND s = 1 THEN true END AS success,
@@ -99,7 +99,7 @@ FROM generate_series(1::bigint, 8) r, generate_series(0, 3) s WHERE s <= r;
 CREATE TABLE kinds AS
 SELECT 'full' AS kind, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step) AS g FROM wide
 UNION ALL SELECT 'turns', by_turn(rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step), 'set') FROM wide
-UNION ALL SELECT 'forgiving', stepadv_internal.forgiving_rollout_agg(step_id, rollout_id, step_no, state, action,
+UNION ALL SELECT 'lenient', stepadv_internal.lenient_rollout_agg(step_id, rollout_id, step_no, state, action,
 	CASE WHEN rollout_id % 3 = 0 THEN 'NaN' ELSE reward END, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step, NULL, NULL) FROM wide;
 SELECT kind, bool_and(resample(g, NULL, seed, false)::text = g::text) AS itself,
 	bool_and((SELECT array_agg((s.step_id, s.step_no, s.state, s.action, s.reward, s.success, s.next_state, s.value, s.turn_reward, s.cost, s.turn) ORDER BY s.step_id) FROM steps(r) s) =

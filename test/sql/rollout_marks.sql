@@ -40,15 +40,15 @@ SELECT get_byte(bytes(rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL
 -- them alone, and the lesser one stays, in any order.
 SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 8 - i) FROM generate_series(1, 2) i;
 SELECT rollup(g) FROM (SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i) AS g FROM generate_series(1, 2) i GROUP BY i) x;
-SELECT r.* FROM rollouts((SELECT stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL ORDER BY i DESC, r)
+SELECT r.* FROM rollouts((SELECT stepadv_internal.lenient_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL ORDER BY i DESC, r)
 FROM generate_series(1, 3) i, generate_series(1, 2) r)) r;
 SELECT count(DISTINCT bytes(g)) AS different, min((SELECT string_agg(concat_ws(' ', rollout_id, judged, policy_step), ', ') FROM rollouts(g))) AS rollouts FROM (
-	SELECT stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL ORDER BY i * f, r * f) AS g
+	SELECT stepadv_internal.lenient_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL ORDER BY i * f, r * f) AS g
 	FROM generate_series(1, 3) i, generate_series(1, 2) r, unnest('{-1,1}'::int[]) f GROUP BY f UNION ALL
-	SELECT stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL ORDER BY r, i)
+	SELECT stepadv_internal.lenient_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL ORDER BY r, i)
 	FROM generate_series(1, 3) i, generate_series(1, 2) r UNION ALL
 	SELECT rollup(part ORDER BY i DESC) FROM (
-		SELECT i, stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL) AS part
+		SELECT i, stepadv_internal.lenient_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL) AS part
 		FROM generate_series(1, 3) i, generate_series(1, 2) r GROUP BY i) x) y;
 
 -- Rows that give all, some or nothing of it, beside turns and components; plain SQL is the judge.

@@ -120,7 +120,7 @@ SELECT * FROM sr_compare('SELECT task, version, stepadv.rollout_agg(step_id, rol
 RESET work_mem;
 UPDATE sr_runs SET reward = 'NaN' WHERE step_id = 1010;
 SELECT task, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_runs GROUP BY task;
-SELECT * FROM sr_compare('SELECT task, stepadv_internal.forgiving_rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL) FROM sr_runs GROUP BY task');
+SELECT * FROM sr_compare('SELECT task, stepadv_internal.lenient_rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL) FROM sr_runs GROUP BY task');
 UPDATE sr_runs SET reward = 0 WHERE step_id = 1010;
 -- What was read is counted, as by any scan.
 SELECT count(*) FROM sr_runs;

@@ -52,7 +52,7 @@ SELECT * FROM stepadv.step_lineage(ROW(1, 1, 1, 1, NULL, '{1}', '{1}', '{1}', '{
 SELECT * FROM stepadv.step_lineage(ROW(0, 0, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')::stepadv.token_lineage);
 -- In views it costs the rollout: 1 has a NULL, 2 two steps with one number, 3 a step without an id, 4 is sound.
 SELECT (l).n_rollouts, (l).n_tokens, (l).n_unique_tokens, s.*
-FROM (SELECT stepadv_internal.forgiving_token_lineage(i, r, n, p, '{}'::integer[]) AS l
+FROM (SELECT stepadv_internal.lenient_token_lineage(i, r, n, p, '{}'::integer[]) AS l
 	FROM (VALUES (1, 1, 1, '{5,6}'::integer[]), (2, 1, 2, '{5,NULL}'), (3, 2, 1, '{5}'), (4, 2, 1, '{5}'), (NULL, 3, 1, '{5}'), (6, 4, 1, '{5,7}'), (7, NULL, 1, '{5}')) v(i, r, n, p)) x, stepadv.step_lineage(x.l) s;
 -- Ids are any integers; those of bigint are the same.
 SELECT (stepadv.token_lineage(n, 1, n, ARRAY[-1, 0, 2147483647, -2147483648]::integer[], ARRAY[n]::integer[])).n_unique_tokens AS of_integers,

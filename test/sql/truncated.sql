@@ -177,7 +177,7 @@ INSERT INTO runs VALUES ('a', 1, 1, 's1', 'x', 0, NULL, NULL, 7), ('a', 1, 2, 's
 SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"next_state": "led_to", "truncated": "stopped", "policy_step": "policy"}', views => '{all}', prefix => 'plain');
 SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"next_state": "led_to", "truncated": "stopped", "policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"gamma": 0.9, "prior": 0}, "methods": {"cut_off": {"method": "batch_td", "truncated": "bootstrap", "gamma": 0.9, "prior": 0}}}');
 SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'runs_rows'::regclass AND attnum > 8 ORDER BY attnum;
-SELECT substring(pg_get_viewdef(v) from 'forgiving_rollout_agg(\(.*\)) AS rollouts\n') AS fed FROM unnest('{plain_batch_td,runs_batch_td,runs_cut_off,runs_values}'::regclass[]) v;
+SELECT substring(pg_get_viewdef(v) from 'lenient_rollout_agg(\(.*\)) AS rollouts\n') AS fed FROM unnest('{plain_batch_td,runs_batch_td,runs_cut_off,runs_values}'::regclass[]) v;
 -- the chain again, and V = (0.9 V + 1) / 2
 SELECT task, run, n, round(b.v::numeric, 12) AS fail, round(c.v::numeric, 12) AS bootstrap FROM runs_batch_td b JOIN runs_cut_off c USING (task, run, n) ORDER BY 1, 2, 3;
 SELECT task, r.rollout_id, r.truncated, r.policy_step FROM runs_values, rollouts(rollouts) r ORDER BY 1, 2;

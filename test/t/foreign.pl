@@ -108,7 +108,7 @@ foreach my $table ('sharded', 'steps', 'sharded_0')
 	$node->safe_psql('postgres', qq(SELECT count(*) FROM attach('$table', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{"step_id": "step_id"}', views => '{all}')));
 }
 my $estimates = 'SELECT group_id, step_id, advantage FROM sharded_rtmc';
-is(() = (plan_of($estimates) =~ /Remote SQL: SELECT [^\n]*forgiving_rollout_agg\([^\n]* GROUP BY/g), 2, 'a view ships the aggregate to every shard');
+is(() = (plan_of($estimates) =~ /Remote SQL: SELECT [^\n]*lenient_rollout_agg\([^\n]* GROUP BY/g), 2, 'a view ships the aggregate to every shard');
 is(() = (plan_of($estimates) =~ /Remote SQL/g), 2, 'and reads nothing else');
 is(() = (plan_of('SELECT group_id, step_id, advantage FROM sharded_0_rtmc') =~ /Remote SQL/g), 1, 'over one foreign table, too');
 is(() = (plan_of("$estimates WHERE group_id = 7") =~ /Remote SQL: [^\n]*group_id = 7/g), 1, 'one group is asked of one shard')

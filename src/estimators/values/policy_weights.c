@@ -43,7 +43,7 @@ find_most_likely(const GroupColumns *group, const Identities *states, const doub
 		CHECK_ONCE_IN_A_WHILE(i);
 		if (state == NO_IDENTITY || !(weight[i] > 0))
 			continue;
-		if (isnan(logp) && !group->forgiving)
+		if (isnan(logp) && !group->lenient)
 			refuse_missing_logp(group, i);
 		/* Once NaN, it stays NaN. */
 		if (isnan(logp) || logp > most[state])

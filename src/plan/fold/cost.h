@@ -14,7 +14,7 @@ typedef struct Fold
 	List	   *clauses;		/* SortGroupClauses of the keys */
 	Aggref	   *aggref;
 	int			n_args;
-	bool		forgiving;		/* the aggregate is the lenient one */
+	bool		lenient;		/* the aggregate is the lenient one */
 	List	   *inputs;			/* keys, arguments, and the filter if there is one */
 	PathTarget *alone;			/* the inputs as the target of a path */
 	double		n_groups;

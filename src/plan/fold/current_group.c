@@ -60,8 +60,8 @@ is_of_group(GroupFoldState *fold)
 static GroupBuilder *
 as_aggregate(const GroupFoldState *fold, GroupBuilder *builder)
 {
-	if (fold->forgiving)
-		group_builder_forgive(builder);
+	if (fold->lenient)
+		group_builder_set_lenient(builder);
 	return builder;
 }
 

@@ -115,7 +115,7 @@ read_row(GroupFoldState *fold, double rewards[MAX_REWARDS], StepRow *step)
 		return true;
 	if (fold->input.stored_step != NULL)
 		read_arguments(&fold->input);
-	return read_step_row(fold->input.args, fold->n_args, fold->forgiving, rewards, step);
+	return read_step_row(fold->input.args, fold->n_args, fold->lenient, rewards, step);
 }
 
 /*

@@ -124,7 +124,7 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	fold->n_args = linitial_int(counts);
 	fold->sorted_below = lsecond_int(counts) != 0;
 	fold->expected_groups = lthird_int(counts);
-	fold->forgiving = lfourth_int(counts) != 0;
+	fold->lenient = lfourth_int(counts) != 0;
 	fold->positions = attributes_of(inputs);
 	fold->has_filter = list_length(inputs) > fold->n_keys + fold->n_args;
 	describe_keys(fold, estate);

@@ -31,7 +31,7 @@ typedef struct GroupFoldState
 	int			n_keys;
 	int			n_args;
 	bool		has_filter;
-	bool		forgiving;		/* the aggregate is the lenient one */
+	bool		lenient;		/* the aggregate is the lenient one */
 	AttrNumber *positions;		/* of the inputs, in a row from below */
 	FoldInput	input;
 	AttrNumber *key_positions;	/* in a slot of keys: 1, 2, … */

@@ -186,7 +186,7 @@ read_next_stored_step(const FoldInput *input, bool same_rollout, StepRow *step)
 		return true;
 	step->reward = *(const double *) (data + offsets[ROW_REWARD]);
 	/* Errors and lenient handling are left to the caller. */
-	return likely(fabs(step->reward) <= LARGEST_FORGIVEN);
+	return likely(fabs(step->reward) <= LARGEST_LENIENT);
 }
 
 static inline bool

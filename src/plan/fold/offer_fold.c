@@ -99,7 +99,7 @@ is_own_function(Oid function, const char *name, PGFunction address)
 }
 
 static bool
-is_rollout_agg(Oid aggregate, bool *forgiving)
+is_rollout_agg(Oid aggregate, bool *lenient)
 {
 	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
 	Form_pg_aggregate form;
@@ -108,8 +108,8 @@ is_rollout_agg(Oid aggregate, bool *forgiving)
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	*forgiving = is_own_function(form->aggtransfn, "stepadv_forgiving_rollout_agg_trans", stepadv_forgiving_rollout_agg_trans);
-	is_ours = (*forgiving || is_own_function(form->aggtransfn, "stepadv_rollout_agg_trans", stepadv_rollout_agg_trans)) &&
+	*lenient = is_own_function(form->aggtransfn, "stepadv_lenient_rollout_agg_trans", stepadv_lenient_rollout_agg_trans);
+	is_ours = (*lenient || is_own_function(form->aggtransfn, "stepadv_rollout_agg_trans", stepadv_rollout_agg_trans)) &&
 		is_own_function(form->aggfinalfn, "stepadv_rollout_agg_final", stepadv_rollout_agg_final);
 	ReleaseSysCache(tuple);
 	return is_ours;
@@ -189,7 +189,7 @@ can_fold(PlannerInfo *root, const PathTarget *target, Fold *fold)
 		fold->aggref->aggsplit == AGGSPLIT_SIMPLE &&
 		fold->aggref->aggdistinct == NIL && fold->aggref->aggorder == NIL &&
 		!filter_guards_arguments(fold->aggref) &&
-		is_rollout_agg(fold->aggref->aggfnoid, &fold->forgiving);
+		is_rollout_agg(fold->aggref->aggfnoid, &fold->lenient);
 }
 
 /* Without the sortgrouprefs of GROUP BY, a sort would not find a volatile key. */
@@ -450,7 +450,7 @@ make_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, Agg
 	lists[FOLD_INPUTS] = places->positions;
 	lists[FOLD_READS] = places->reads;
 	lists[FOLD_COUNTS] = list_make4_int(fold->n_args, strategy == AGG_SORTED, (int) Min(fold->n_groups, (double) INT_MAX),
-										fold->forgiving);
+										fold->lenient);
 
 	path->custom_private = list_make1(tlist);
 	for (int l = 0; l < N_FOLD_LISTS; l++)
