@@ -1,4 +1,4 @@
-"""stepadv report: what each step was worth, as pages that need no server and no network."""
+"""stepadv report: static pages that show the advantage of each step."""
 
 from stepadv.report.command import DESCRIPTION, HELP, add_arguments, run
 

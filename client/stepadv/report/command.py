@@ -23,7 +23,7 @@ MOST_DECISIONS = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Define the options of the command."""
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="PATH",
                         help="a folder, or a file that ends in .html for all in one file")
     parser.add_argument("attachment", nargs="?", metavar="SCHEMA.PREFIX",
@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Report:
-    """A report in the making."""
+    """A report while it is being written."""
 
     def __init__(self, source: Source, pages: Pages, n_pages: int, most_steps: int) -> None:
-        """Nothing is read yet."""
+        """Read the groups, and choose those that get a page."""
         self.source, self.pages = source, pages
         self.groups = read.groups(source)
         for group in self.groups[:n_pages]:
@@ -55,11 +55,11 @@ class Report:
         self.n_read = 0
 
     def read_groups(self) -> None:
-        """Groups with a page, and others as long as there is room for their steps."""
+        """Read the steps of groups with a page, and of further groups up to the limit of steps."""
         left = self.most_steps
         for group in self.groups:
             left -= group.numbers.get("n_steps") or 0
-            # A query for each: all at once would sort all texts.
+            # One query per group: a single query would sort the texts of all steps.
             if group.page or left >= 0:
                 self._add(group, read.steps(self.source, group))
 
@@ -95,7 +95,7 @@ class Report:
                          for r in group.rollouts]})
 
     def finish(self) -> Path:
-        """The index, and the page around it all."""
+        """Write the index and the page that loads it."""
         self.search.finish()
         problems, tools = read.problems(self.source), self.tools.rows()
         changes = summary.changes(self.groups)
@@ -123,17 +123,17 @@ class Report:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the report; exit status 0."""
+    """Write the report; returns the exit status 0."""
     with database.connect(options) as connection:
         print(_write(connection, options))
     return 0
 
 
 def _write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> Path:
-    # One snapshot: all numbers of a report are of one moment.
+    # A single snapshot, so that all numbers of a report agree.
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        # Queries of one group take milliseconds: no worker is worth waiting for.
+        # Queries of one group take milliseconds: starting parallel workers would take longer.
         connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
         source = find(connection, options.attachment, observation=options.observation, action=options.action,
                       result=options.result)

@@ -1,4 +1,4 @@
-"""Why failed rollouts fail: clusters by how they end, and states that two versions leave differently."""
+"""Clusters of failed rollouts by how they end, and states in which two versions act differently."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _without_numbers(text: str) -> str:
 
 
 def _program(call: str, tool: str) -> str:
-    """The first word of a call that is one command, as in a shell."""
+    """The program of a call whose only argument is a shell command, else an empty string."""
     words = PROGRAM.match(call.removeprefix(f"{tool}: "))
     return words[0] if words and call.startswith(f"{tool}: ") else ""
 
 
 def _last_call(steps: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """The last tool that a rollout called, or else what it did last."""
+    """Title and step of the last tool call, or of the last action if there is no tool call."""
     for step in reversed(steps):
         if step["t"]:
             return f"Last call: {step['t']}", step
@@ -42,14 +42,14 @@ def _last_call(steps: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
 
 
 def _came_of(steps: list[dict[str, Any]], step: dict[str, Any]) -> str | None:
-    """The result of a step, which many scaffolds keep as what the next step saw."""
+    """The result of a step; if it has none, the observation of the next step, where many scaffolds store it."""
     i = steps.index(step) + 1
     found: str | None = step["x"] or (steps[i]["o"] if i < len(steps) else None)
     return found
 
 
 def _ending(steps: list[dict[str, Any]], truncated: bool, shared: Counter[int]) -> tuple[str, dict[str, Any]]:
-    """How a failed rollout ended: a title for its cluster, and the step that shows it."""
+    """How a failed rollout ended: the title of its cluster, and the step that shows it."""
     last = steps[-1]
     for step in reversed(steps[-LAST_STEPS:]):
         if step["e"] is False:
@@ -63,10 +63,10 @@ def _ending(steps: list[dict[str, Any]], truncated: bool, shared: Counter[int]) 
 
 
 class Failures:
-    """Failed rollouts, as groups are read one after the other."""
+    """Failed rollouts, collected group by group."""
 
     def __init__(self) -> None:
-        """Without any rollout."""
+        """Start without rollouts."""
         self._tools: set[str] = set()
         self._rollouts: list[tuple[str, str, set[str], dict[str, Any]]] = []
         self._clusters: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -74,7 +74,7 @@ class Failures:
         self._all: Counter[str] = Counter()
 
     def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
-        """The failed rollouts of a group."""
+        """Add the failed rollouts of a group."""
         by_rollout: dict[int, list[dict[str, Any]]] = defaultdict(list)
         visitors: dict[int, set[int]] = defaultdict(set)
         for step in steps:
@@ -98,7 +98,7 @@ class Failures:
                 "program": _program(call["d"] or "", call["t"]) if call["t"] else ""}))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Clusters, the largest first; those of one rollout together."""
+        """Clusters, largest first; single rollouts and small clusters are combined into one."""
         self._gather()
         large = {t: c for t, c in self._clusters.items() if len(c) > 1}
         rest = [e for t, c in self._clusters.items() if t not in large for e in c]
@@ -108,13 +108,13 @@ class Failures:
         return found + ([self._row("Each in its own way", rest, [])] if rest else [])
 
     def _gather(self) -> None:
-        """A state that one task alone has is no class of failures: its rollouts go by their last call."""
+        """Cluster the rollouts; by the last call instead of a state if the state occurs in only one task."""
         tasks: dict[str, set[str]] = defaultdict(set)
         for title, _, _, example in self._rollouts:
             tasks[title].add(example["task"])
         for title, other, words, example in self._rollouts:
             name = other if title.startswith(OF_A_STATE) and len(tasks[title]) < 2 else title
-            # Where all calls are of one tool, its name says nothing.
+            # If all calls use the same tool, its name does not distinguish them.
             if name == other and len(self._tools) == 1 and example["program"]:
                 name = f"{other}: {example['program']}"
             self._clusters[name].append(example)
@@ -122,7 +122,7 @@ class Failures:
             self._all.update(words)
 
     def _telling(self, title: str) -> list[str]:
-        """Words that these rollouts end with and others do not."""
+        """Words more common at the end of these rollouts than of others."""
         n, total = len(self._clusters[title]), sum(map(len, self._clusters.values()))
         if n == total:
             return []
@@ -142,19 +142,19 @@ class Failures:
 
 
 class Visits:
-    """What a version does in a state.  There are many of these."""
+    """Actions of one version in one state.  Has __slots__ because there are many of these."""
 
     __slots__ = ("actions", "judged", "rollout", "several", "solved")
 
     def __init__(self) -> None:
-        """None yet."""
+        """Start without visits."""
         self.actions: dict[str, int] = {}
         self.judged = self.solved = 0
         self.rollout: str | None = None
         self.several = False
 
     def add(self, action: str, rollout: Rollout) -> None:
-        """One."""
+        """Add a visit."""
         self.actions[action] = self.actions.get(action, 0) + 1
         self.judged += rollout.success is not None
         self.solved += rollout.success is True
@@ -162,25 +162,25 @@ class Visits:
         self.rollout = rollout.name
 
     def __len__(self) -> int:
-        """All of them."""
+        """Number of visits."""
         return sum(self.actions.values())
 
     def share(self, action: str) -> float:
-        """How often it does that."""
+        """Fraction of the visits in which the version takes this action."""
         return self.actions.get(action, 0) / len(self)
 
     def row(self, version: str) -> dict[str, Any]:
-        """As the viewer takes it: what it mostly does."""
+        """The most frequent action, in the form that the viewer reads."""
         action = min(self.actions, key=lambda a: (-self.actions[a], a))
         return {"name": version, "action": action, "share": self.share(action), "visits": len(self),
                 "solved": self.solved / self.judged if self.judged else None}
 
 
 class Differences:
-    """What two versions of a policy do in the same state of the same task."""
+    """Actions of two policy versions in the same state of the same task."""
 
     def __init__(self, versions: list[str]) -> None:
-        """Without any step."""
+        """Start without steps."""
         self.compared = self.apart = 0
         self._versions = versions
         self._seen: dict[tuple[str, int], dict[str, Visits]] = defaultdict(lambda: defaultdict(Visits))
@@ -188,19 +188,19 @@ class Differences:
         self._actions: dict[str, str] = {}
 
     def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
-        """The steps of a group."""
+        """Add the steps of a group."""
         for step in steps:
             rollout = group.rollouts[step["r"]]
             if step["state"] is not None and rollout.version in self._versions:
                 key = (group.task, step["state"])
                 action = _one_line(step["d"], 200)
-                # One string for all that are equal.
+                # Store equal strings once.
                 self._seen[key][rollout.version].add(self._actions.setdefault(action, action), rollout)
                 if key not in self._text:
                     self._text[key] = _one_line(step["o"], 300)
 
     def rows(self) -> list[dict[str, Any]]:
-        """States with the largest difference of what two versions do, in 3 visits and 2 rollouts of each at least."""
+        """States in which the versions differ most, with at least 3 visits and 2 rollouts of each."""
         found = []
         for key, by_version in self._seen.items():
             often = [v for v in by_version.values() if len(v) >= LEAST_VISITS and v.several]

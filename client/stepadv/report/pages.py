@@ -1,4 +1,4 @@
-"""The files of a report: a folder with data beside the page, or one file with all in it."""
+"""The files of a report: a directory with data files beside the page, or a single file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' file:;"
     " style-src 'self' 'unsafe-inline' file:; img-src data:"
 )
-# Nothing of a rollout can end a script or start a tag.
+# Text of a rollout must not end a script or start a tag.
 ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def script(name: str, value: Any) -> str:
-    """A data file: a script that hands the viewer a value."""
+    """The text of a data file: a script that passes a value to the viewer."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    # A lone surrogate has no form in UTF-8.
+    # A lone surrogate cannot be encoded in UTF-8.
     text = text.encode("utf-8", "replace").decode("utf-8")
     return f"stepadv_data({json.dumps(name)},{text.translate(ESCAPES)});"
 
@@ -35,15 +35,15 @@ def _page(title: str, head: str, body: str) -> str:
     )
 
 
-# Before the viewer is read, values wait in a list.
+# Values are kept in a list until the viewer is loaded.
 EARLY = "stepadv_early=[];stepadv_data=(name,value)=>stepadv_early.push([name,value]);"
 
 
 class Pages:
-    """Where the data of a report go."""
+    """Writes the files of a report."""
 
     def __init__(self, out: Path) -> None:
-        """A folder, or a file that ends in .html."""
+        """Write to a directory, or to a single file if the name ends in .html."""
         self.one_file = out.suffix == ".html"
         self.out = out
         self._scripts: list[str] = []
@@ -53,14 +53,14 @@ class Pages:
             (out / "data").mkdir(parents=True, exist_ok=True)
 
     def write(self, name: str, value: Any) -> None:
-        """A data file."""
+        """Write a data file."""
         if self.one_file:
             self._scripts.append(f"<script>{script(name, value)}</script>")
         else:
             (self.out / "data" / f"{name}.js").write_text(script(name, value), encoding="utf-8")
 
     def finish(self, title: str) -> Path:
-        """The page itself; returns where it is."""
+        """Write the page; returns its path."""
         css, js = ((STATIC / f"viewer.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
         if self.one_file:
             js = js.replace("</script", "<\\/script")

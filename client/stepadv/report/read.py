@@ -1,4 +1,4 @@
-"""What a report shows, read from the views: groups and rollouts of all, steps of one group at a time."""
+"""Reads what a report shows from the views: all groups and rollouts, and the steps of one group at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepadv.report.source import Source
 
 LONGEST_TEXT = 20_000
 TASK_NAMES = ("task_id", "task", "instance_id", "prompt_uid")
-# What is called a decision needs so many visits, and a difference of so many errors: a confidence of .8.
+# A decision needs this many visits, and a gap of this many standard errors, which is a confidence of .8.
 LEAST_VISITS = 5
 ERRORS = 0.8416
 MOST_NAMED = 3
@@ -35,7 +35,7 @@ class Rollout:
 
 @dataclass
 class Hidden:
-    """A task whose states hide something: by how much tries end better after a step, and the texts of this step."""
+    """A task whose states hide something: how much better tries end after a step, and the texts of this step."""
 
     task: str
     difference: float
@@ -62,17 +62,17 @@ class Group:
 
     @property
     def judged(self) -> int:
-        """Rollouts with an outcome."""
+        """Number of judged rollouts."""
         return sum(r.success is not None for r in self.rollouts)
 
     @property
     def successes(self) -> int:
-        """Rollouts that reached the goal."""
+        """Number of successful rollouts."""
         return sum(r.success is True for r in self.rollouts)
 
 
 def finite(x: Any) -> float | None:
-    """A number, or None: JSON has no other."""
+    """The number, or None if it is not finite, since JSON has no NaN or infinity."""
     number = math.nan if x is None else float(x)
     return number if math.isfinite(number) else None
 
@@ -83,7 +83,7 @@ def in_order(name: str) -> list[tuple[int, str]]:
 
 
 def as_text(value: Any) -> str | None:
-    """A column of any type as people read it."""
+    """The value of a column of any type as text, cut to LONGEST_TEXT characters."""
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -103,7 +103,10 @@ def _named(columns: list[str], names: tuple[str, ...]) -> str | None:
 
 
 def hidden_tasks(source: Source, found: list[Group]) -> tuple[int, list[Hidden]]:
-    """Tasks with groups enough for state_check, at most 64 each; what it is surest of where states hide something."""
+    """Run state_check on tasks with at least 16 groups, on at most 64 of each.
+
+    Returns the number of these tasks, and the most significant finding of each whose states hide something.
+    """
     task = _named(source.key, TASK_NAMES)
     value = next((name for name, kind in source.columns("values").items() if kind.endswith("rollout_group")), None)
     if task is None or value is None:
@@ -131,7 +134,7 @@ def hidden_tasks(source: Source, found: list[Group]) -> tuple[int, list[Hidden]]
 
 
 def groups(source: Source) -> list[Group]:
-    """All groups, those first from which most is to be learned."""
+    """All groups, ordered by how much can be learned from them."""
     columns = source.columns("groups")
     wanted = [n for n in ("n_rollouts", "n_judged", "n_steps", "success_rate", "n_shared_states", "shared_step_share",
                           "sd_return") if n in columns]
@@ -178,7 +181,7 @@ def _read_rollouts(source: Source, found: list[Group]) -> None:
 
 
 def problems(source: Source) -> list[dict[str, Any]]:
-    """What is wrong with the rows, by kind; what has no effect on any number is left out."""
+    """Problems of the rows by kind, without those that have no effect on results."""
     columns = source.columns("problems")
     if not columns:
         return []
@@ -191,7 +194,7 @@ def problems(source: Source) -> list[dict[str, Any]]:
 
 
 def _call(row: dict[str, Any], source: Source) -> str | None:
-    """What a step did: its text, or its tool call."""
+    """The action of a step: its text, its tool call, or both."""
     tool = row.get("tool")
     text = as_text(row.get(source.action)) if source.action else None
     args = row.get("args")
@@ -204,21 +207,21 @@ def _call(row: dict[str, Any], source: Source) -> str | None:
     else:
         words = f"({as_text(args) or ''})"
     call = as_text(f"{tool}{words}") or ""
-    # Many scaffolds store the call as a text, too.
+    # Many scaffolds store the call as text too.
     if not text or text.startswith("{") or " ".join(text.split()) in " ".join(call.split()):
         return call
     return f"{text}\n{call}"
 
 
 def _step_query(source: Source, key: tuple[Any, ...]) -> tuple[sql.Composed, list[Any], list[str]]:
-    """The steps of one group."""
+    """The query for the steps of one group, its parameters, and the names of its optional columns."""
     extra = list(dict.fromkeys(filter(None, (
         source.observation, source.action, source.result, source.tool,
         *(n for n in ("args", "ok", "reward") if n in source.types)))))
     where, values = source.key_filter("x", key)
     of_group, _ = source.key_filter("v", key)
     query = sql.SQL(
-        # One column of JSON is read in a third of the time of 25 columns.
+        # Reading one JSON column takes a third of the time of 25 columns.
         "SELECT x.rollout_id, json_build_array(x.step_no, s.step_id, s.state, s.action, {})"
         " FROM {} x LEFT JOIN (SELECT t.step_id, t.rollout_id AS of_rollout, t.step_no, t.state, t.action"
         " FROM {} v, stepadv.steps(v.rollouts) t WHERE {}) s"
@@ -230,7 +233,7 @@ def _step_query(source: Source, key: tuple[Any, ...]) -> tuple[sql.Composed, lis
 
 
 class _Steps:
-    """Rows of one group, gathered: the steps as the viewer takes them, by rollout and step."""
+    """Collects the steps of one group in the form that the viewer reads."""
 
     def __init__(self, source: Source, group: Group, extra: list[str]) -> None:
         self._source, self._extra = source, extra
@@ -242,7 +245,7 @@ class _Steps:
         return None if identity is None else self._numbers.setdefault(identity, len(self._numbers))
 
     def add(self, rollout_id: Any, values: list[Any]) -> None:
-        """A row."""
+        """Add a row."""
         source, r = self._source, self._place.get(str(rollout_id))
         if r is None:
             return
@@ -257,12 +260,12 @@ class _Steps:
         })
 
     def sorted(self) -> list[dict[str, Any]]:
-        """All of them."""
+        """The steps, ordered by rollout and step_no."""
         return sorted(self.found, key=lambda s: (s["r"], s["n"]))
 
 
 def steps(source: Source, group: Group) -> list[dict[str, Any]]:
-    """The steps of a group; those of a page with what the first method that has q and v says of them."""
+    """The steps of a group; if it has a page, with the estimates of the first method that has q and v."""
     query, values, extra = _step_query(source, group.key)
     gathered = _Steps(source, group, extra)
     for row in source.connection.execute(query, values):
@@ -275,7 +278,7 @@ def steps(source: Source, group: Group) -> list[dict[str, Any]]:
 
 
 def _estimates(source: Source, group: Group) -> dict[tuple[str, int], dict[str, Any]]:
-    """q, v and counts of the first method that has them."""
+    """Estimates of the first method that has q and v, by rollout and step_no."""
     assert source.value_method is not None
     columns = source.columns(source.value_method)
     names = [n for n in ("q", "v", "n_state", "n_action", "confidence") if n in columns]
@@ -291,7 +294,7 @@ def _estimates(source: Source, group: Group) -> dict[tuple[str, int], dict[str, 
 
 
 def decisions(source: Source, group: Group, of_group: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """States where one action leads to more than another, by 5 visits or more, 2 of each, and a confidence of .8."""
+    """States with a best and a worst action: at least 5 visits, 2 of each action, and a confidence of .8."""
     where, values = source.key_filter("v", group.key)
     query = sql.SQL(
         "SELECT d.state, d.n_visits, d.gap, d.gap_error, d.best_q, d.worst_q, d.n_best_visits, d.n_worst_visits,"
@@ -315,7 +318,7 @@ def decisions(source: Source, group: Group, of_group: list[dict[str, Any]]) -> l
 
 
 def keep_methods_with_values(source: Source, some: list[Group]) -> None:
-    """Leaves out methods that say nothing of any step of some groups, as those whose columns are empty."""
+    """Drop the methods that give no step of these groups an advantage, for example because a column is empty."""
     said = [False] * len(source.methods)
     for group in some:
         for step in steps(source, group):

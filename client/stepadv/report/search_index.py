@@ -1,7 +1,7 @@
-"""The search index of a report: words to steps, columns of steps for filters, and their texts.
+"""The search index of a report: the steps of each word, columns of the steps for filters, and their texts.
 
-The viewer reads a file of words by their first two characters, so that a search reads what it
-asks for and no more: an index of all words at once is some hundred megabytes for 10,000 rollouts.
+Words are in files by their first two characters, so that a search reads only the files it needs: an
+index of all words takes some hundred megabytes for 10,000 rollouts.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ EXCERPT = 4000
 
 
 def words_of(text: str) -> set[str]:
-    """As the viewer takes a query apart: letters, digits and underscores, in lower case."""
+    """The words of a text, split as the viewer splits a query: letters, digits and underscores, in lower case."""
     return {word[:LONGEST_WORD] for word in re.findall(r"\w+", text.lower())}
 
 
 def shard_of(word: str) -> str:
-    """The file that a word is in."""
+    """The file that has this word."""
     return "-".join(f"{ord(c):x}" for c in word[:2])
 
 
@@ -35,10 +35,10 @@ def _packed(kind: str, values: array[Any]) -> list[str]:
 
 
 class SearchIndex:
-    """Built group by group, written at the end."""
+    """Built group by group; files of texts are written as they fill, the rest by finish."""
 
     def __init__(self, methods: list[str], first: int, write: Callable[[str, Any], None]) -> None:
-        """Write gets name and value of each data file."""
+        """Call write with the name and the value of each data file."""
         self._write = write
         self._methods, self._first = methods, first
         self._postings: dict[str, array[int]] = defaultdict(lambda: array("i"))
@@ -52,7 +52,7 @@ class SearchIndex:
         self.advantages = [array("f") for _ in methods]
 
     def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
-        """The steps of a group, after those of the groups before it."""
+        """Add the steps of a group."""
         names = [r.name for r in group.rollouts]
         self._groups.append({"id": group.place, "name": group.name, "page": group.page, "rollouts": names})
         for step in steps:
@@ -82,7 +82,7 @@ class SearchIndex:
             self._texts = []
 
     def finish(self) -> None:
-        """What remains: the words, and the columns."""
+        """Write the remaining texts, the words, and the columns."""
         self._flush()
         shards: dict[str, list[str]] = defaultdict(list)
         for word in self._postings:
@@ -97,6 +97,6 @@ class SearchIndex:
             "groups": self._groups, "versions": list(self._versions), "tools": list(self._tools), "columns": columns})
 
     def _distances(self, word: str) -> list[int]:
-        """The steps of a word, by their distance from the one before; what is written is kept no longer."""
+        """Differences between successive step numbers of a word; frees its list."""
         steps = self._postings.pop(word)
         return [b - a for a, b in zip([0, *steps], steps, strict=False)]

@@ -1,4 +1,4 @@
-"""The views of an attachment that a report reads, and which of their columns mean what."""
+"""The views of an attachment that a report reads, and the roles of their columns."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from psycopg import sql
 
 from stepadv.text import Failed
 
-# Columns that the views make themselves, before those of the user.
+# Columns that the views add before those of the user.
 KEYS_OF_A_STEP = ("rollout_id", "step_no", "step_id", "success")
-# Where the text of a step may be, the first that is there.
+# Columns that may have the text of a step; the first that exists is used.
 OBSERVATIONS = ("observation", "state_text", "obs")
 ACTIONS = ("action", "response", "act")
 RESULTS = ("result", "next_observation", "next_obs")
@@ -39,15 +39,15 @@ class Source:
 
     @property
     def title(self) -> str:
-        """How people name it."""
+        """The name of the attachment."""
         return f"{self.schema}.{self.prefix}"
 
     def view(self, suffix: str) -> sql.Identifier:
-        """The name of one of its views."""
+        """The name of a view of the attachment."""
         return sql.Identifier(self.schema, f"{self.prefix}_{suffix}")
 
     def columns(self, suffix: str) -> dict[str, str]:
-        """Names and types of the columns of a view, in their order; empty where there is no such view."""
+        """Names and types of the columns of a view, in order; empty if there is no such view."""
         rows = self.connection.execute(
             "SELECT a.attname, pg_catalog.format_type(a.atttypid, NULL) FROM pg_catalog.pg_attribute a"
             " JOIN pg_catalog.pg_class c ON c.oid = a.attrelid"
@@ -58,11 +58,11 @@ class Source:
         return dict(rows.fetchall())
 
     def key_list(self, alias: str) -> sql.Composable:
-        """The columns of the group, of a relation."""
+        """The group's key columns, qualified by the alias."""
         return sql.SQL(", ").join(sql.Identifier(alias, name) for name in self.key)
 
     def key_filter(self, alias: str, key: tuple[Any, ...]) -> tuple[sql.Composable, list[Any]]:
-        """WHERE one group.  Equality where it can be, since an index answers that."""
+        """The condition for one group and its parameters.  Uses = where possible, so that an index can be used."""
         parts: list[sql.Composable] = []
         values = []
         for name, value in zip(self.key, key, strict=True):
@@ -75,7 +75,7 @@ class Source:
         return sql.SQL(" AND ").join(parts), values
 
     def identity(self, alias: str, column: str) -> sql.Composable:
-        """How rollout_agg reads an id: an integer itself, else its hash."""
+        """The id that rollout_agg reads: an integer as it is, anything else as its hash."""
         name = sql.Identifier(alias, column)
         kind = self.types.get(column, "text")
         if kind in INTEGERS:
@@ -90,7 +90,7 @@ def _first(columns: dict[str, str], names: tuple[str, ...]) -> str | None:
 
 
 def _own_attachments(connection: psycopg.Connection[Any]) -> list[str]:
-    """The attachments of the caller: views of other users are read only on request."""
+    """The attachments of the current user; those of other users are read only if they are named."""
     rows = connection.execute(
         "SELECT n.nspname || '.' || pg_catalog.regexp_replace(c.relname, '_attachment$', '') FROM pg_catalog.pg_class c"
         " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
@@ -102,7 +102,7 @@ def _own_attachments(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 def find(connection: psycopg.Connection[Any], attachment: str | None, **texts: str | None) -> Source:
-    """The attachment that is asked for, or the only one of the caller's."""
+    """The named attachment, or the only one of the current user."""
     if attachment is None:
         own = _own_attachments(connection)
         if len(own) != 1:
@@ -149,7 +149,7 @@ def _read_columns(source: Source, compare: dict[str, str], texts: dict[str, str 
 
 
 def _methods(connection: psycopg.Connection[Any]) -> dict[str, str]:
-    """Functions that give an advantage per step, and what their comments say."""
+    """The functions that return an advantage per step, with their comments."""
     rows = connection.execute(
         "SELECT DISTINCT ON (p.proname) p.proname, coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '')"
         " FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace"

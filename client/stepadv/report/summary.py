@@ -1,4 +1,4 @@
-"""Numbers of all groups, and what they say in words."""
+"""Numbers of all groups, and sentences made from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_NAME = "(no name)"
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson 1927)."""
+    """The 95 % confidence interval of a proportion (Wilson 1927)."""
     if n == 0:
         return 0.0, 1.0
     z, p = 1.959964, successes / n
@@ -25,13 +25,13 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """The two-sided exact p of so many wins and losses."""
+    """The two-sided exact p-value of the sign test."""
     n, least = wins + losses, min(wins, losses)
     return min(1.0, 2 * sum(math.comb(n, k) for k in range(least + 1)) / (1 << n)) if n else 1.0
 
 
 def versions(groups: list[Group]) -> list[dict[str, Any]]:
-    """Success and length by version; none where there is one without a name."""
+    """Success and length by version; empty if no rollout has a version."""
     by: dict[str, list[Any]] = defaultdict(list)
     for group in groups:
         for rollout in group.rollouts:
@@ -50,7 +50,7 @@ def versions(groups: list[Group]) -> list[dict[str, Any]]:
 
 
 def lengths(groups: list[Group]) -> list[dict[str, Any]]:
-    """Rollouts by number of steps, up to the 99th percentile."""
+    """Histogram of the steps per judged rollout, up to the 99th percentile."""
     rollouts = [r for g in groups for r in g.rollouts if r.success is not None]
     if not rollouts:
         return []
@@ -62,7 +62,7 @@ def lengths(groups: list[Group]) -> list[dict[str, Any]]:
 
 
 def histogram(method: str, values: array[float]) -> dict[str, Any]:
-    """Advantages by bin between the 1st and 99th percentile of what is not 0; the zeros are a number, NaN is none."""
+    """Histogram of nonzero advantages, from the 1st to the 99th percentile; zeros and NaNs are counted apart."""
     known = [x for x in values if not math.isnan(x)]
     others = sorted(x for x in known if x != 0)
     found: dict[str, Any] = {"method": method, "zeros": len(known) - len(others), "missing": len(values) - len(known),
@@ -84,13 +84,13 @@ def _percent(x: float) -> str:
 
 
 def last_two(groups: list[Group]) -> list[str]:
-    """The versions that are compared: the last one and the one before it; fewer where there is one."""
+    """The last two versions with judged rollouts; empty if there are not two."""
     found = {r.version for g in groups for r in g.rollouts if r.success is not None}
     return sorted(found, key=in_order)[-2:] if len(found) > 1 else []
 
 
 def changes(groups: list[Group]) -> dict[str, Any] | None:
-    """The last version against the one before it: tasks that one solves in most tries and the other does not."""
+    """Compare the last two versions: tasks that one solves in most tries and the other does not."""
     by: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     of_task: dict[tuple[str, str], Group] = {}
     for group in groups:
@@ -126,7 +126,7 @@ def _in_words(found: dict[str, Any]) -> str:
 
 def headline(groups: list[Group], between: dict[str, Any] | None, problems: list[dict[str, Any]],
              tools: list[dict[str, Any]]) -> list[str]:
-    """What somebody should know first, in sentences."""
+    """The most important findings, as sentences."""
     tries = sum(len(g.rollouts) for g in groups)
     judged, solved = sum(g.judged for g in groups), sum(g.successes for g in groups)
     tasks = len({g.task for g in groups})
@@ -142,7 +142,7 @@ def headline(groups: list[Group], between: dict[str, Any] | None, problems: list
     informative = sum(0 < g.successes < g.judged for g in groups)
     if judged:
         said.append(f"{informative:,} of {len(groups):,} groups are informative: their tries came out differently.")
-    # Of groups without a verdict nothing is known of states.
+    # Groups without judged rollouts have no shared_step_share.
     shares = [(share, g.numbers.get("n_steps") or 0) for g in groups
               if (share := g.numbers.get("shared_step_share")) is not None]
     if n_steps := sum(n for _, n in shares):
@@ -158,7 +158,7 @@ def headline(groups: list[Group], between: dict[str, Any] | None, problems: list
 
 
 def hides(checked: int, hidden: list[Hidden]) -> list[str]:
-    """Of so many tasks that state_check could look at, those whose states hide something."""
+    """Sentences about the tasks whose states hide something, of the number that state_check could check."""
     if not hidden:
         return []
     said = (f"In {len(hidden):,} of {count(checked, 'task')} with 16 groups or more the state hides something that"
@@ -178,16 +178,16 @@ def _enough(shared: float) -> str:
 
 
 class Tools:
-    """Calls by tool, with results where they are known: what is not known is no success."""
+    """Counts of calls by tool, of those with a known result, and of errors."""
 
     def __init__(self) -> None:
-        """Without any call."""
+        """Start without calls."""
         self._calls: Counter[str] = Counter()
         self._known: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
 
     def add(self, steps: list[dict[str, Any]]) -> None:
-        """Those of a group."""
+        """Add the calls of a group."""
         for step in steps:
             if step["t"]:
                 self._calls[step["t"]] += 1
@@ -195,6 +195,6 @@ class Tools:
                 self._errors[step["t"]] += step["e"] is False
 
     def rows(self) -> list[dict[str, Any]]:
-        """Most called first."""
+        """Tools, most called first."""
         return [{"name": name, "calls": n, "known": self._known[name], "errors": self._errors[name]}
                 for name, n in sorted(self._calls.items(), key=lambda item: (-item[1], item[0]))]
