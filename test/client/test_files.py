@@ -7,9 +7,12 @@ import resource
 import signal
 import subprocess
 import time
+from unittest.mock import patch
 
 import psycopg
 from support import DATA, PROGRAM, Case, environment
+
+from stepadv.importing import writer
 
 
 def chat(task, trial, answer, reward="1"):
@@ -287,6 +290,41 @@ class AtOnce(Case):
             self.write(f"twice/{name}/same.json", "[" + ",".join([chat("same", n, "x") for n in range(300)][::order]) + "]")
         said = self.load("-J", "2", self.folder / "twice")
         self.assertEqual((said.status, said.count("rollouts_added", "steps_added", "steps_repeated")), (0, "300 300 300"), said.err)
+
+    def test_chunks(self):
+        """rows are sent while others are made: all of them, or nothing after an error in the middle"""
+        lines = [chat("b", n, f"{n} " * 4000) for n in range(200)]
+        self.write("chunks/a.jsonl", "\n".join(lines))
+        packed = gzip.compress("\n".join(lines).encode())
+        self.write("chunks/b.jsonl.gz", packed[: len(packed) * 3 // 4])
+        self.write("chunks/c.json", chat("after", 0, "x"))
+        sent, lost, send = [], [], writer.Tables.send
+
+        def watched(tables):
+            before = len(tables.unsent)
+            is_left = send(tables)
+            sent.append(before - len(tables.unsent))
+            if lost and sum(sent) > lost[0]:
+                self.value(f"SELECT pg_terminate_backend({tables.connection.info.backend_pid}, 10000)")
+            return is_left
+
+        self.enterContext(patch.multiple(writer, CHUNK=400000, HELD=0))
+        self.enterContext(patch.object(writer.Tables, "send", watched))
+        self.connection.execute("ALTER TABLE t.steps ADD CONSTRAINT middle CHECK (action NOT LIKE '150 %')")
+        self.addCleanup(self.connection.execute, "ALTER TABLE t.steps DROP CONSTRAINT IF EXISTS middle")
+        left_out = r'a\.jsonl: new row for relation "\w+" violates check constraint "middle".*\n\S*b\.jsonl\.gz: it cannot be unpacked: unexpected end'
+        self.refused(left_out, self.folder / "chunks")
+        self.connection.execute("ALTER TABLE t.steps DROP CONSTRAINT middle")
+        self.assertEqual((self.rows(), sum(sent) > 300), ("1|1", True))
+        cut = self.write("cut.jsonl", "\n".join([*lines[:150], "{", *lines[150:]]))
+        self.refused(r"cut\.jsonl: line 151: invalid JSON", cut)
+        lost.append(sum(sent) + 200)
+        self.refused("^stepadv import: the connection failed: ", cut, status=2)
+        self.assertEqual(self.rows(), "1|1")
+        lost.clear()
+        self.refused(r"cut\.jsonl: left out of it: line 151", "-k", cut)
+        is_right = "action = repeat(split_part(rollout_id, 't', 2) || ' ', 4000) AND task_id = 'b'"
+        self.assertEqual(self.lines(f"SELECT count(*) FROM t.steps WHERE {is_right}"), "200")
 
     def test_wait(self):
         """an import waits for who has written the same and not said so, and takes it for what it is; a deadlock is tried again"""

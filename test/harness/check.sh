@@ -180,7 +180,7 @@ if wants isolation && [ -n "$(all_of specs spec)" ]; then
 fi
 if wants tap && [ -n "$(all_of t pl)" ]; then
 	export TEMP_CONFIG=$work/temp.conf TESTDATADIR=$work/tap TESTLOGDIR=$work/tap PG_TEST_PORT_DIR=$work/ports
-	export PG_REGRESS=$pgxs_dir/test/regress/pg_regress PERL5LIB=$pgxs_dir/test/perl:${PERL5LIB:-}
+	export PG_REGRESS=$pgxs_dir/test/regress/pg_regress PERL5LIB=$pgxs_dir/test/perl:test/t:test/upgrade:${PERL5LIB:-}
 	copy_server
 	export STEPADV_COPIED_BINDIR=$copied_bindir
 	export PATH=$bindir:$PATH

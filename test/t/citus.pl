@@ -3,6 +3,7 @@
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
+use Client;
 use Cwd qw(abs_path);
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
@@ -183,7 +184,7 @@ sub exported
 }
 SKIP:
 {
-	skip 'needs python3-psycopg', 48 if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $said, '2>', \my $wrong);
+	skip 'needs python3-psycopg', 48 if !Client::installed();
 	foreach my $relation (qw(told.steps_rtmc told.chosen))
 	{
 		foreach my $shape (qw(steps messages prompt_completion verl dpo prm))

@@ -4,8 +4,6 @@
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
-use FindBin;
-use lib $FindBin::Bin;
 use CitusCluster;
 use PageBlocks;
 use PostgreSQL::Test::Cluster;

@@ -4,8 +4,6 @@
 use strict;
 use warnings;
 use File::Spec;
-use FindBin;
-use lib $FindBin::Bin;
 use CitusCluster;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

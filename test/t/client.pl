@@ -1,13 +1,14 @@
 # The client: tests in Python (test/client), a server of theirs.
 use strict;
 use warnings;
+use Client;
 use File::Spec;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-plan skip_all => 'needs python3-psycopg' if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $out, '2>', \my $err);
+plan skip_all => 'needs python3-psycopg' if !Client::installed();
 
 my $node = PostgreSQL::Test::Cluster->new('client');
 # Rollouts are UTF-8, in any locale of the tester.

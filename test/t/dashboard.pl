@@ -3,6 +3,7 @@
 # of a run, kept or not.
 use strict;
 use warnings;
+use Client;
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -86,7 +87,7 @@ whole('a run that is kept');
 # Rollouts of other kinds, as stepadv import leaves them.
 SKIP:
 {
-	skip 'needs python3-psycopg', 48 if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $said, '2>', \my $wrong);
+	skip 'needs python3-psycopg', 48 if !Client::installed();
 	%value = (%value, schema => ['imported'], prefix => ['steps']);
 	IPC::Run::run([ '/usr/bin/python3', 'client/bin/stepadv', 'import', '-d', $node->connstr('postgres'), '-s', 'imported', map { "test/data/import/$_" } qw(inspect intercode tau2 react) ],
 		'>', \my $out, '2>', \my $err);

@@ -4,8 +4,6 @@
 # another label are not run.  Each page runs in a database of its own.
 use strict;
 use warnings;
-use FindBin;
-use lib $FindBin::Bin;
 use PageBlocks;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

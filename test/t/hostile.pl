@@ -5,8 +5,6 @@
 # other bytes.  SEED=7 has other arguments, CALLS=100 more of them.
 use strict;
 use warnings;
-use FindBin;
-use lib $FindBin::Bin;
 use Hostile;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

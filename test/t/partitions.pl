@@ -8,8 +8,6 @@ use warnings;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use FindBin;
-use lib $FindBin::Bin;
 use Session;
 use Test::More;
 

@@ -5,8 +5,6 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename;
-use FindBin;
-use lib "$FindBin::Bin/../upgrade";
 use Life;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -2,8 +2,6 @@
 # get other names.  Writes go on, what is read is exact, and it can be ended.
 use strict;
 use warnings;
-use FindBin;
-use lib $FindBin::Bin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Session;

@@ -3,6 +3,7 @@
 # and texts that stay texts.
 use strict;
 use warnings;
+use Client;
 use utf8;
 use Cwd qw(abs_path);
 use PostgreSQL::Test::Cluster;
@@ -10,13 +11,11 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-use FindBin;
-use lib $FindBin::Bin;
 use Browser;
 
 my $client = abs_path('client');
 plan skip_all => 'the viewer is not built: npm or Node.js 18 is missing (52 tests)' if !-e "$client/stepadv/report/static/viewer.js";
-plan skip_all => 'needs python3-psycopg' if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $said, '2>', \my $wrong);
+plan skip_all => 'needs python3-psycopg' if !Client::installed();
 
 my $node = PostgreSQL::Test::Cluster->new('report');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);

@@ -2,6 +2,7 @@
 # writes says that it cannot, and where it can.
 use strict;
 use warnings;
+use Client;
 use Cwd qw(abs_path);
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
@@ -9,7 +10,6 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $program = abs_path('client') . '/bin/stepadv';
-my $has_client = IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $said, '2>', \my $wrong);
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -101,7 +101,7 @@ isnt(both($returns, 'a group refreshed on the primary'), $before, 'as it is now'
 # Programs.
 SKIP:
 {
-	skip 'needs python3-psycopg', 9 if !$has_client;
+	skip 'needs python3-psycopg', 9 if !Client::installed();
 	my $lines = sub {
 		my ($node, $shape) = @_;
 		my ($out, $err) = ('', '');

@@ -3,9 +3,7 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use FindBin;
 use IPC::Run;
-use lib $FindBin::Bin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Session;

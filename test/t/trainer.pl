@@ -3,6 +3,7 @@
 # same maintained groups.
 use strict;
 use warnings;
+use Client;
 use Cwd qw(abs_path);
 use File::Temp;
 use IPC::Run;
@@ -10,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-plan skip_all => 'needs python3-psycopg' if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $said, '2>', \my $wrong);
+plan skip_all => 'needs python3-psycopg' if !Client::installed();
 my $client = abs_path('test/client');
 
 my $node = PostgreSQL::Test::Cluster->new('trainer');

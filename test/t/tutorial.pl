@@ -2,15 +2,14 @@
 # blocks in the database that these make, in order, each with the output that the page shows.
 use strict;
 use warnings;
-use FindBin;
-use lib $FindBin::Bin;
+use Client;
 use IPC::Run;
 use PageBlocks;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-plan skip_all => 'needs python3-psycopg' if !IPC::Run::run([ '/usr/bin/python3', '-c', 'import psycopg' ], '>', \my $out, '2>', \my $err);
+plan skip_all => 'needs python3-psycopg' if !Client::installed();
 
 my $node = PostgreSQL::Test::Cluster->new('tutorial');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);

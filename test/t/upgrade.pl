@@ -4,8 +4,6 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use FindBin;
-use lib "$FindBin::Bin/../upgrade", $FindBin::Bin;
 use Life;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
