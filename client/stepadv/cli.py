@@ -8,7 +8,7 @@ import sys
 from typing import Any, NoReturn
 
 from stepadv import __version__
-from stepadv.text import Failed, complain, safe
+from stepadv.text import Failed, complain, perhaps, safe
 
 COMMANDS = {
     "import": "stepadv.importing.command",
@@ -34,15 +34,9 @@ def make_parser(wanted: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS if wanted is None else [wanted]:
         module = importlib.import_module(COMMANDS[name])
-        command = commands.add_parser(
-            name,
-            help=module.HELP,
-            description=module.DESCRIPTION,
-            epilog=getattr(module, "EPILOG", None),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            add_help=False,
-            allow_abbrev=False,
-        )
+        text: Any = {"help": module.HELP, "description": module.DESCRIPTION, "epilog": getattr(module, "EPILOG", None)}
+        text["formatter_class"] = argparse.RawDescriptionHelpFormatter
+        command = commands.add_parser(name, **text, add_help=False, allow_abbrev=False)
         command.add_argument("-?", "--help", action="help", help="show this text")
         database.add_arguments(command)
         module.add_arguments(command)
@@ -73,8 +67,11 @@ def main(arguments: list[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, interrupt)
         options, unknown = make_parser(name).parse_known_args(arguments)
-        if unknown:
-            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        if wrong := next((word for word in unknown if word[:1] == "-" or not hasattr(options, "names")), None):
+            similar = perhaps(wrong, options.parser._option_string_actions)
+            options.parser.error(f"unrecognized arguments: {wrong}{similar}")
+        # Names of files after options.
+        vars(options).get("names", []).extend(unknown)
         return int(options.run(options))
     except KeyboardInterrupt as interrupted:
         return 128 + int(interrupted.args[0])

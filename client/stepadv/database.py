@@ -60,7 +60,9 @@ def words_of(error: psycopg.Error) -> str:
         is_lost = isinstance(error, psycopg.OperationalError)
     else:
         detail = f"({diagnostic.message_detail})" if diagnostic.message_detail else None
-        words = " ".join(part for part in (diagnostic.message_primary, detail, diagnostic.message_hint) if part)
+        is_refused = isinstance(error, psycopg.errors.InsufficientPrivilege)
+        hint = diagnostic.message_hint or ("ask its owner for it, or use another user (-U)" if is_refused else "")
+        words = " ".join(part for part in (diagnostic.message_primary, detail) if part) + (f": {hint}" if hint else "")
         # psycopg before 3.2 does not pass on what a server that ends the session says.
         is_lost = diagnostic.severity_nonlocalized == "FATAL"
     return f"the connection failed: {words}" if is_lost else words

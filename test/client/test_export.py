@@ -197,7 +197,7 @@ class ExportTest(Case):
 
     def test_refusals(self) -> None:
         """invalid combinations are errors"""
-        self.refused('relation "tr.nothing" does not exist', "tr.nothing", "steps")
+        self.refused('relation "tr.steps_rmtc" does not exist; perhaps you meant "steps_rtmc"$', "tr.steps_rmtc", "steps")
         self.refused("not a table or view", "tr.steps_step_id_seq", "steps")
         self.refused("rows for verl need tokens: step 0 of rollout b has none", "tr.steps_rtmc", "verl")
         self.refused("tr.plain has no column prompt_token_ids", "tr.plain", "verl")
@@ -256,7 +256,7 @@ class ExportTest(Case):
         self.connection.execute("CREATE ROLE exporter LOGIN; GRANT USAGE ON SCHEMA tr TO exporter; GRANT SELECT ON tr.copied TO exporter")
         try:
             as_role = ["-U", "exporter", "--group-by", "task_id"]
-            self.refused("permission denied for view steps_rtmc", "tr.steps_rtmc", "steps", *as_role)
+            self.refused("permission denied for view steps_rtmc: ask its owner for it, or use another user", "tr.steps_rtmc", "steps", *as_role)
             self.assertEqual(len(self.lines("tr.copied", "steps", *as_role)), 8)
             self.refused("permission denied for table steps", "tr.copied", "messages", *as_role, "--steps", "tr.steps", "--keep-negative")
         finally:

@@ -141,5 +141,9 @@ def find(connection: Connection, name: str) -> int:
     oid = connection.execute("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid", (name,)).fetchone()
     connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
     if oid is None or oid[0] is None:
-        raise Failed(f'relation "{name}" does not exist')
+        schema, _, relation = name.replace('"', "").rpartition(".")
+        beside = """SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = %s AND c.relkind IN ('r', 'p', 'v', 'm')"""
+        known = [other for (other,) in connection.execute(beside, (schema,))]
+        raise Failed(f'relation "{name}" does not exist{perhaps(relation, known)}')
     return int(oid[0])

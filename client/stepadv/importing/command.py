@@ -14,7 +14,7 @@ import psycopg
 
 from stepadv import database
 from stepadv.database import Connection, columns_of
-from stepadv.importing.files import CannotRead, File, documents_of, list_files, spooled_stdin
+from stepadv.importing.files import ENDINGS, CannotRead, File, documents_of, list_files, spooled_stdin
 from stepadv.importing.format import Rollout
 from stepadv.importing.formats import FORMATS, explain
 from stepadv.importing.load import Loader, Reader, Result, load_at_once
@@ -33,6 +33,7 @@ EPILOG = """Files can be compressed by gzip, bzip2 or xz.  In directories, all .
 
 Exit status: 0 if everything was loaded, 1 if something was left out or there was nothing to load, 2 if nothing could
 be tried."""
+NO_FILES = f"no files to read ({', '.join(ENDINGS)})"
 OF_TRY = {"task": "task_id", "rollout": "rollout_id", "step": "step_no", "turn": "turn", "outcome": "outcome"}
 COLUMNS = ("observation", "action", "tool", "args", "ok", "reward", "next_observation")
 
@@ -140,7 +141,7 @@ class Import:
             if options.explain or options.preview:
                 shown = [look_over(file, options) for file in files]
                 for name in self.empty:
-                    print(safe(f"no files to read: {name}"))
+                    print(safe(f"{NO_FILES}: {name}"))
                 return int(not all(shown) or len(self.unread) + len(self.empty) > 0)
             if files:
                 self.load(files)
@@ -188,7 +189,7 @@ class Import:
     def summary(self) -> int:
         tally, n_left_out = self.tally, len(self.left_out) + len(self.unread)
         lines = [f"{count(self.n_files, 'file')}, {n_left_out} left out"]
-        listed = {"left out": self.left_out, "nothing in it": self.nothing, "no files to read": self.empty}
+        listed = {"left out": self.left_out, "nothing in it": self.nothing, NO_FILES: self.empty}
         for what, names in listed.items():
             more = len(names) - MOST_PROBLEMS
             lines += [f"{what}: {name}" for name in (*names[:MOST_PROBLEMS], *([f"{more} more"] if more > 0 else []))]

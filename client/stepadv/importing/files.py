@@ -163,7 +163,7 @@ def parsed(n: int, data: bytes) -> Document:
     except Unreadable as wrong:
         found = [] if is_json else [words for mark, words in MISTAKEN.items() if mark in data[:300]]
         if not is_json and str(wrong).startswith("invalid JSON"):
-            found.append("neither JSON nor a log of a ReAct agent")
+            found.append("neither JSON nor a log of a ReAct agent; for a table of verdicts there is --outcomes")
         return Document(n, Unreadable(f"it is {found[0]}") if found else wrong)
 
 

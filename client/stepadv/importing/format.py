@@ -157,20 +157,12 @@ Table = dict[str, str]
 OF_INFO = {f"meta.{key}": f"info.{key}" for key in ("exit_status", "submission", "model_stats")}
 TRIALS = "trial trial_id _ng_rollout_index rollout_index sample_index attempt"
 # Arrays of tokens, and what trainers call them.
-TOKENS = {
-    "prompt_token_ids": "prompt_token_ids prompt_ids",
-    "response_token_ids": "response_token_ids response_ids completion_ids completion_token_ids",
-    "response_mask": "response_mask completion_mask",
-    "rollout_logprobs": "rollout_logprobs rollout_log_probs completion_logprobs logprobs",
-}
+TOKENS = {"prompt_token_ids": "prompt_token_ids prompt_ids", "response_mask": "response_mask completion_mask"}
+TOKENS["response_token_ids"] = "response_token_ids response_ids completion_ids completion_token_ids"
+TOKENS["rollout_logprobs"] = "rollout_logprobs rollout_log_probs completion_logprobs logprobs"
 # Members that every record may have by these names, and what they must be like.
-COMMON: dict[str, Callable[[Json], bool]] = {
-    "truncated": lambda v: isinstance(v, bool),
-    "model": lambda v: isinstance(v, str) and v != "",
-    "policy_version": is_name,
-    "run_id": is_name,
-    "policy_step": is_number,
-}
+COMMON: dict[str, Callable[[Json], bool]] = {"policy_version": is_name, "run_id": is_name, "policy_step": is_number}
+COMMON |= {"truncated": lambda v: isinstance(v, bool), "model": lambda v: isinstance(v, str) and v != ""}
 
 
 def pick(table: Table, record: Json, document: Json = None) -> dict[str, Json]:

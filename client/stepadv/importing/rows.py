@@ -128,13 +128,10 @@ def all_encoded(table: dict[str, Encode], records: list[dict[str, Json]]) -> Ite
     """The lines of all records, column by column, which takes less time; an error may be that of a later record."""
     there, columns = set().union(*records), []
     for name, encode in table.items():
-        if name not in there:
-            columns.append([NULL] * len(records))
-        elif encode in (text, string):
-            values = (record.get(name) for record in records)
-            columns.append([f"\0{v}\0" if type(v) is str else NULL if v is None else encode(v, name) for v in values])
-        else:
-            columns.append([NULL if (v := record.get(name)) is None else encode(v, name) for record in records])
+        values = [record.get(name) for record in records] if name in there else ()
+        is_text = encode in (text, string)
+        found = [f"\0{v}\0" if is_text and type(v) is str else NULL if v is None else encode(v, name) for v in values]
+        columns.append(found or [NULL] * len(records))
     return map("\t".join, zip(*columns, strict=True))
 
 

@@ -34,11 +34,9 @@ KNOWN_STEPS = """WITH t AS MATERIALIZED (SELECT * FROM {t} w WHERE w.n = ANY (%s
     FROM t JOIN {s} x ON {same} LEFT JOIN p ON {also} AND p.step_no = x.step_no GROUP BY t.n"""
 INSERT = "INSERT INTO {r} AS r ({c}) SELECT {c} FROM {t} t "
 # What a rollout becomes that is there already: nothing that is known is lost.
-MERGED = {
-    "truncated": "r.truncated OR excluded.truncated",
-    "started_at": "least(r.started_at, excluded.started_at)",
-    "ended_at": "greatest(r.ended_at, excluded.ended_at)",
-} | {name: f"coalesce(excluded.{name}, r.{name})" for name in ("outcome", "success", "model")}
+MERGED = {f"{n}_at": f"{f}(r.{n}_at, excluded.{n}_at)" for n, f in (("started", "least"), ("ended", "greatest"))}
+MERGED |= {name: f"coalesce(excluded.{name}, r.{name})" for name in ("outcome", "success", "model")}
+MERGED["truncated"] = "r.truncated OR excluded.truncated"
 # And if its steps have changed.
 RENEWED = {"metadata": "coalesce(excluded.metadata, r.metadata)"}
 
@@ -65,13 +63,11 @@ class Tables:
             # Rollouts, until it is known which of them are new, and steps of those that are not.
             "t": quoted("pg_temp", "stepadv_rollouts"),
             "p": quoted("pg_temp", "stepadv_steps"),
-            "c": listed(self.columns),
-            "k": listed(keys),
-            "o": listed(keys, 't.{} COLLATE "C"'),
-            "same": listed(keys, "x.{0} = t.{0}", " AND "),
-            "also": listed(keys, "p.{0} = t.{0}", " AND "),
-            "all": listed(self.step_columns),
         }
+        self.parts |= {"c": listed(self.columns), "k": listed(keys), "o": listed(keys, 't.{} COLLATE "C"')}
+        alike = {"same": "x", "also": "p"}
+        self.parts |= {name: listed(keys, f"{t}.{{0}} = t.{{0}}", " AND ") for name, t in alike.items()}
+        self.parts["all"] = listed(self.step_columns)
         self.execute(CREATE.format("stepadv_rollouts", "0 AS n, {c}", "{r}"))
 
     def find_shape(self) -> Shape:

@@ -9,11 +9,9 @@ TABLE = {
     "model": "config.agent.model_name agent.model_name agent_info.model_info.name",
     "started_at": "agent_execution.started_at agent_started_at trial_started_at started_at",
     "ended_at": "agent_execution.finished_at agent_ended_at trial_ended_at finished_at",
-    "meta.trial": "trial_name",
-    "meta.rewards": "verifier_result.rewards",
-    "meta.agent": "agent_info",
-    "meta.agent_result": "agent_result",
 }
+TABLE |= {"meta.trial": "trial_name", "meta.rewards": "verifier_result.rewards"}
+TABLE |= {"meta.agent": "agent_info", "meta.agent_result": "agent_result"}
 
 
 def about_trial(document: Json) -> Rollout:
