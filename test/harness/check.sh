@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
-# Every test, against servers of its own, without root rights: regress, isolation
-# and TAP, on a build with assertions and -Werror.
-# Last line: N passed, N failed.  Exit status 0 only when nothing failed.
-# ONLY='regress isolation tap' (any of them) narrows it; TESTS='a b' picks
-# regress tests by name, SPECS='a b' isolation tests, TAP='a b' TAP tests; JOBS=1 runs one after the other;
-# CC=clang, SANITIZE=undefined, SANITIZE=address, VALGRIND=1 and SETTINGS='jit=on …' are
-# described in docs/internals/testing.md; checkers.sh has what they need.
+# Runs every test with servers of its own, without root privileges: regress, isolation and TAP, on a build with assertions
+# and -Werror.  Last line: N passed, N failed.  Exit status 0 only if nothing failed.
+# ONLY='regress isolation tap' runs some of these; TESTS='a b' picks regress tests by name, SPECS='a b' isolation tests,
+# TAP='a b' TAP tests; JOBS=1 runs one after another.  For CC=clang, SANITIZE=undefined, SANITIZE=address, VALGRIND=1 and
+# SETTINGS='jit=on …' see docs/internals/testing.md and checkers.sh.
 
 here=$(dirname "$0")
 sh "$here/deps.sh" test
@@ -18,8 +16,7 @@ log=$top/build/check.log
 passed=0
 failed=0
 skipped=()
-# The longest, in this order: they begin first, so that the processors are busy until the end, and
-# long regress tests are spread evenly.  A test that is not here may come at any time.
+# The longest tests, in this order: they begin first, so that the processors are busy until the end.
 long_jobs='pg_upgrade upgrade strangers regress renamed client isolation upkeep cancel_crash report upkeep_applied docs trainer tables
 	standby partitions foreign hostile dashboard parallel tutorial'
 long_tests='credit_check instances upkeep group_fold equivalence over_time panels attach tables igpo tokens behaviour methods truncated problems
@@ -37,11 +34,11 @@ drawn='sql/credit_check:76 sql/instances:60 sql/upkeep:59 sql/group_fold:49 sql/
 	t/pg_upgrade:91 t/upgrade:85 t/renamed:72 t/upkeep:35 t/cancel_crash:25 t/upkeep_applied:19 t/standby:11 t/foreign:8 t/dump_restore:6
 	t/long_work:6 t/shared_fold:4'
 
-# One after the other in an order by the seed, each that still fits.
+# In random order by the seed, each test that still fits.
 lucky=$(for test in $drawn; do echo "$(echo "$seed $test" | cksum | cut -d ' ' -f 1) ${test/:/ }"; done | sort -n |
 	awk '{ name[NR] = $2; cost[NR] = $3; all += $3 } END { for (i = 1; i <= NR; i++) if (sum + cost[i] <= all / 8) { sum += cost[i]; print name[i] } }')
 
-# Of the tests of a folder those that this run takes.
+# The tests of a folder that this run includes.
 chosen()
 {
 	local folder=$1 word
@@ -61,15 +58,15 @@ wants() { case " $only " in *" $1 "*) true ;; *) false ;; esac; }
 count()
 {
 	ok=$(grep -cE '^(ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. ok )' "$1" || true)
-	# What a TAP test says is still to do is not held against it.
+	# A TODO test that fails does not count as failed.
 	not_ok=$(grep -E '^(not ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. FAILED)' "$1" | grep -cv ' # TODO ' || true)
-	# A program that died without saying which test failed has failed all the same.
+	# A program that died without naming a failed test has failed, too.
 	[ "$2" = 0 ] || [ "$not_ok" != 0 ] || not_ok=1
 	passed=$((passed + ok))
 	failed=$((failed + not_ok))
 }
 
-# What a job said: all of it where it failed, else a line per test of pg_regress.
+# The log of a job: all of it if it failed, else a line per test of pg_regress.
 job_ended()
 {
 	local name=$1 status=$2 seconds=$3 out=$4 ok not_ok
@@ -82,13 +79,12 @@ job_ended()
 		cat "$out"
 		keep_results "$name"
 	else
-		# No line per assertion of a TAP test; house has a table.
+		# No line per assertion of a TAP test; house prints a table.
 		grep -E '^(# \||test |ok [0-9]+ +- |    ok|test/t/.* skipped)' "$out" | grep -vE '^(ok [0-9]+ - |test/t/.*\.pl \.\. $)' || true
 	fi
 }
 
-# For the developer who has to look at them: what came out, and what the servers
-# said, of which a process that died is shown.
+# For the developer: differences and server logs, which show a process that died.
 keep_results()
 {
 	local dir=$work/$1 results=$top/build/results file
@@ -98,21 +94,21 @@ keep_results()
 	cp -r "$dir"/results/. "$results/" 2>/dev/null || true
 	cat "$dir/regression.diffs" >>"$results/regression.diffs" 2>/dev/null || true
 	cp "$dir/log/postmaster.log" "$results/$1.log" 2>/dev/null || true
-	# Servers up to 14 and later ones leave those of TAP tests in different places.
+	# Servers up to 14 and later ones put the logs of TAP tests in different places.
 	find "$work" -type f \( -name "regress_log_$1" -o -name "$1_*.log" -o -path "*_$1_*/pg_upgrade_output.d/*" \) -exec cp {} "$results/" \; 2>/dev/null || true
 	grep -hE 'was terminated by signal|TRAP: |PANIC: |runtime error: |AddressSanitizer: ' "$results/$1.log" "$results/$1"_*.log 2>/dev/null || true
 }
 
 ready_for_checkers
-# Without it the test of the report says that it was skipped.
+# Without it the test of the report is skipped.
 sh "$here/viewer.sh" || true
 prepare check WERROR=1 ASSERTS=1 ${CC:+CC="$CC"} ${SANITIZE:+SANITIZE="$SANITIZE"}
 : >"$log"
 rm -rf "$top/build/results"
 
-# The server's user cannot read a checkout under /root: give it a copy.
+# The server's user cannot read a checkout under /root: copy it.
 cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/client" "$tree/sql" "$tree/README.md" "$work/"
-# What the release command writes to.
+# Files that the release command writes.
 (cd "$top" && cp -r debian CHANGELOG.md META.json stepadv.control "$work/")
 (cd "$tree" && sh test/house.sh) >"$work/house.txt"
 pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
@@ -124,13 +120,13 @@ fsync = off
 max_parallel_workers_per_gather = 2
 jit = off
 CONF
-# Rules of views are compressed, by pglz for a twentieth of all the time.
+# Rules of views are compressed: pglz takes a twentieth of the time.
 ! "$pg_config" --configure | grep -q -e --with-lz4 || echo "default_toast_compression = lz4" >>"$work/temp.conf"
 settings_of_checkers >>"$work/temp.conf"
 put_under_valgrind
 
-# A data directory like that of every TAP test is made once and copied: by the tests
-# themselves from 17 on, before that by a program that is found before initdb.
+# A data directory for every TAP test is made once and copied: by the tests themselves from 17 on, before that by a
+# program found before initdb.
 copy_initdb()
 {
 	export INITDB_TEMPLATE=$work/template
@@ -145,19 +141,19 @@ copy_initdb()
 	PATH=$work/copying:$PATH
 }
 
-# A folder to run a kind of test in, which looks like that with all tests.
+# A folder for one kind of test, which looks like that with all tests.
 folder()
 {
 	mkdir "$work/$1"
 	ln -s ../test ../expected ../docs ../README.md "$work/$1/"
 }
 
-# pg_regress runs its tests one after the other: so there are several of it, each with
-# a server, where no test meets another's roles or settings.
+# pg_regress runs its tests one after another: so several run in parallel, each with a server, where no test sees
+# another's roles or settings.
 parts=0
 extensions=(--load-extension=stepadv)
 if wants regress; then
-	# With a method more, no output of a test changes.
+	# With one more method, no output of a test changes.
 	if [ -n "${ALL:-}" ]; then
 		cp "$top"/test/one_more_method/* "$stage$("$pg_config" --sharedir)/extension/"
 		extensions+=(--load-extension=stepadv_median)

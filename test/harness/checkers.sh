@@ -1,10 +1,10 @@
 # Shell functions for the memory checkers of make check.  Sourced by
 # check.sh after cluster.sh; docs/internals/testing.md says how each is called.
 #
-#   ready_for_checkers      says what is missing, and ends the script
+#   ready_for_checkers      exits with a message if a requirement is missing
 #   settings_of_checkers    lines for the configuration of every server
-#   put_under_valgrind      where VALGRIND is set, what $bindir has as postgres
-#   errors_of_valgrind      says what it found; fails where that was anything
+#   put_under_valgrind      if VALGRIND is set, replaces postgres in $bindir
+#   errors_of_valgrind      prints what it found; fails if it found anything
 
 is_sanitized_by() { case ",${SANITIZE:-}," in *",$1,"*) true ;; *) false ;; esac; }
 
@@ -42,8 +42,8 @@ settings_of_checkers()
 	done
 }
 
-# Servers are started by their name in many places: so that name is a script.  A
-# cluster is made, and a version asked for, without it.
+# Servers are started by name in many places, so a script with that name replaces the binary; initdb and --version run
+# without Valgrind.
 put_under_valgrind()
 {
 	[ -n "${VALGRIND:-}" ] || return 0

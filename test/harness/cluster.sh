@@ -6,8 +6,7 @@
 #   start_cluster [conf lines]      initdb and start, socket in $work; exports PGHOST …
 #   as_user CMD …                   run without root rights (the server insists)
 #
-# Nothing outlives the script: the exit trap stops the server and removes $work,
-# also after Ctrl-C.
+# Nothing outlives the script: the exit trap stops the server and removes $work, also after Ctrl-C.
 
 set -euo pipefail
 
@@ -24,7 +23,7 @@ else
 	as_user() { "$@"; }
 fi
 
-# What runs beside the script: jobs.sh has some.
+# Jobs that run beside the script: see jobs.sh.
 stop_jobs() { :; }
 
 clean_up()
@@ -38,8 +37,8 @@ clean_up()
 	exit "$status"
 }
 
-# By its pid file, which outlives a server that was killed: the process that has the
-# number then is another's.  A server names its data directory when it is started.
+# By its pid file, which outlives a killed server: another process may then have that number.  A server's command line
+# names its data directory.
 stop_server()
 {
 	local pid
@@ -56,8 +55,7 @@ stop_cluster()
 	cluster_started=
 }
 
-# Copy what the build needs, keeping times, so that a second run compiles only
-# what changed; the user's own tree is not changed.
+# Copy what the build needs, keeping times, so that a second run compiles only changes; the user's tree is not changed.
 sync_tree()
 {
 	local tree=$1 file
@@ -65,18 +63,18 @@ sync_tree()
 
 	mkdir -p "${folders[@]/#/$tree/}"
 	rm -f "$tree"/sql/stepadv--*.sql
-	# Scripts of releases lie deeper than those that make joins.
+	# Scripts of releases are in a deeper folder than those that make builds.
 	(cd "$top" && sums_of Makefile stepadv.control README.md $(ls -d "${folders[@]}" 2>/dev/null)) >"$tree/.theirs"
 	(cd "$tree" && sums_of $(ls -d Makefile stepadv.control README.md "${folders[@]}" 2>/dev/null)) >"$tree/.ours"
-	# First forget what the tree no longer has, or has otherwise.
+	# First remove files that the tree no longer has, or that differ.
 	LC_ALL=C comm -13 "$tree/.theirs" "$tree/.ours" | cut -d ' ' -f 3- | while IFS= read -r file; do
 		[ -e "$top/$file" ] || rm -f "$tree/$file" "$tree/${file%.c}.o" "$tree/${file%.c}.bc"
 	done
 	LC_ALL=C comm -23 "$tree/.theirs" "$tree/.ours" | cut -d ' ' -f 3- | (cd "$top" && tar -cf - --no-recursion --verbatim-files-from -T -) | tar -xpf - -C "$tree" --no-same-owner
 }
 
-# Checksum, size and name of every source file, a line each: one process
-# for all of them, where comparing file by file took most of a second run.
+# Checksum, size and name of every source file: one process for all of them, since comparing file by file took most of a
+# second run.
 sums_of()
 {
 	find "$@" -type f ! -name '*.o' ! -name '*.bc' ! -path 'sql/stepadv--*' -print0 | xargs -0 cksum | LC_ALL=C sort
@@ -97,8 +95,7 @@ prepare()
 	# A build with other flags must not reuse the objects of this one.
 	if [ "$(cat "$tree/.flags" 2>/dev/null)" != "$("$pg_config" --version) $*" ]; then
 		find "$tree/src" \( -name '*.o' -o -name '*.bc' \) -delete
-		# PostgreSQL's makefiles call every file secondary: nothing is made again for
-		# want of an object.
+		# PostgreSQL's makefiles make every file secondary: nothing is rebuilt because an object is missing.
 		rm -f "$tree"/*.so
 		echo "$("$pg_config" --version) $*" >"$tree/.flags"
 	fi
@@ -115,9 +112,8 @@ prepare()
 	cd "$work"
 }
 
-# How a server can be made to read an extension that is not installed differs:
-# Debian patches in extension_destdir, 18 has two paths, any other server gets
-# a private copy of itself, which finds its files relative to its binary.
+# To read an extension that is not installed, Debian has extension_destdir, 18 has two paths; any other server gets a
+# private copy, which finds its files relative to its binary.
 make_server_see_stage()
 {
 	local sharedir pkglibdir
@@ -144,7 +140,7 @@ copy_server()
 
 	copied_bindir=$stage$("$pg_config" --bindir)
 	[ ! -e "$copied_bindir/postgres" ] || return 0
-	# The server may have an older extension: what is staged goes over it.
+	# The server may have an older extension: the staged files replace it.
 	mkdir "$work/staged"
 	cp -a "$stage/." "$work/staged/"
 	for folder in --bindir --sharedir --pkglibdir; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# make demo [ROLLOUTS=file]: what each step was worth, on a server of its own.
+# make demo [ROLLOUTS=file]: the advantage of each step, on a server of its own.
 # Leaves tree.svg, tree.png and report/index.html in build/demo.
 
 . "$(dirname "$0")/rollouts.sh" demo
 rm -rf "$out"/tree.dot "$out"/tree.svg "$out"/tree.png "$out"/report "$out"/demo.log
 
-# What is asked of the views that create_tables made, in plain SQL.
+# Queries over the views that create_tables made, in plain SQL.
 sql -P footer=off -P null='·' -P border=1 -P linestyle=unicode <<'SQL'
 CREATE FUNCTION pg_temp.short(words text, length integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE WHEN length(w) > length THEN left(w, length - 1) || '…' ELSE w END
@@ -57,7 +57,7 @@ $$;
 SELECT * FROM pg_temp.extreme(1);
 \echo 'Worst steps by RTMC. GRPO gives every step of a rollout the same'
 SELECT * FROM pg_temp.extreme(-1);
--- For the last screen.
+-- For the last page of output.
 CREATE FUNCTION pg_temp.said(sign integer) RETURNS text LANGUAGE sql STABLE AS $$
 	SELECT format('%s of %s: %s, when it saw %s; %s that were there did so; confidence %s', to_char(e.advantage, 'SG0.00'), e."group", e.action, e.observed, replace(e.took, '/', ' of '), coalesce(e.confidence::text, 'unknown'))
 	FROM pg_temp.extreme(sign) e LIMIT 1
@@ -94,12 +94,12 @@ if grep -q -e '->' "$out/tree.dot"; then
 	dot -Tpng "$out/tree.dot" -o "$out/tree.png"
 	pictures=yes
 fi
-# Pages need a viewer, and that needs npm: all else is there without.
+# The report needs the viewer, and that needs npm: everything else works without.
 if sh "$top/test/harness/viewer.sh"; then
 	as_client report rl.steps --groups 8 -o "$out/report" >/dev/null
 fi
 
-# One screen to end with: what there is, what was found, where it is shown.
+# The last page of output: data, findings, and files.
 line() { printf '  %-12s %s\n' "$1" "$2"; }
 shown() { [ ! -e "$out/$1" ] || printf '%s' "${out#"$top"/}/$1"; }
 printf '\n'

@@ -6,7 +6,7 @@
 set -eu
 
 want=${1:-build}
-# Of several versions one after the other: for all the rest there is one.
+# With several versions, one after another: the other packages are the same for all.
 case ${PG:-} in
 	*' '*)
 		for version in $PG; do
@@ -17,7 +17,7 @@ case ${PG:-} in
 	*) version=$PG; pg_config=/usr/lib/postgresql/$PG/bin/pg_config ;;
 esac
 
-# Its makefiles come with the client too; the headers are what tells.
+# The client packages have makefiles too; the server's headers decide.
 has_pgxs()
 {
 	pgxs=$("$pg_config" --pgxs 2>/dev/null) && [ -f "$pgxs" ] &&
@@ -47,7 +47,7 @@ has_candidate()
 
 missing_packages()
 {
-	# An installed server says which version; else the distribution's own.
+	# Use the version of an installed server, else the distribution's.
 	if [ -n "$version" ]; then
 		major=$version
 	elif has_pgxs || has_server; then
@@ -93,7 +93,7 @@ unknown_version()
 	[ -n "$version" ] && ! has_candidate "postgresql-$version"
 }
 
-# Without these a test is skipped.  Ubuntu has no such package.
+# Optional: without these a test is skipped.  Ubuntu has no such package.
 optional_packages()
 {
 	case $want in
@@ -128,16 +128,16 @@ else
 	exit 1
 fi
 
-# What is only nice to have is not worth an error.
+# A missing optional package is no error.
 $sudo apt-get update -qq || [ -z "$(missing_packages)" ] || exit 1
 if ! { has_pgxs && has_server; } && unknown_version; then
 	echo "stepadv: this distribution has no postgresql-$version; https://wiki.postgresql.org/wiki/Apt tells how to have all versions" >&2
 	exit 1
 fi
 echo "stepadv: installing" $(missing_packages) $(optional_packages)
-# Packages of a release that is installed from only on request, such as Debian's experimental, need others of it.
+# Packages from a release that apt uses only on request, such as Debian's experimental, depend on others of it.
 release=$([ -z "$version" ] || apt-cache policy "postgresql-$version" | sed -n 's|^ *1 [^ ]* \([^/ ]*\)/.*|\1|p' | head -n 1)
-# Postgres packages would create and start a cluster of their own: not wanted here.
+# Postgres packages would create and start a cluster, which is not needed here.
 export DEBIAN_FRONTEND=noninteractive
 if [ -z "$(command -v pg_createcluster || true)" ]; then
 	$sudo mkdir -p /etc/postgresql-common

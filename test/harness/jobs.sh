@@ -1,11 +1,10 @@
-# Shell functions for jobs that run side by side, each in a group of processes of
-# its own.  Sourced by check.sh after cluster.sh; needs bash.
+# Shell functions for parallel jobs, each in its own process group.  Sourced by check.sh after cluster.sh; needs bash.
 #
 #   add_job NAME KIND FOLDER CMD …   something to run there, without root rights
 #   run_jobs 'KIND …'                run all, those of these kinds first, $slots at a
 #                                    time; calls job_ended NAME STATUS SECONDS LOG
 #
-# stop_jobs, which the exit trap of cluster.sh calls, ends what is left of them.
+# stop_jobs, which the exit trap of cluster.sh calls, stops the remaining jobs.
 
 # One more than processors: tests wait for locks and for each other.
 slots=${JOBS:-$(($(nproc 2>/dev/null || echo 2) + 1))}
@@ -30,8 +29,7 @@ long_first()
 	done
 }
 
-# One of n parts of some words, in their order; those of a list of long ones are dealt
-# out 1 2 2 1 1 2 …, the others after them.
+# One of n parts of some words, in order; those of a list of long ones are distributed 1 2 2 1 1 2 …, the others after them.
 dealt()
 {
 	local part=$1 n=$2 long=$3 i=0 word mine=
@@ -114,8 +112,7 @@ wait_for_job()
 	reap_jobs
 }
 
-# By the shell's own list of jobs, which has no number that another process may have
-# by now; and servers, which may have left their group.
+# By the shell's own list of jobs, whose process numbers cannot be reused; and servers, which may have left their group.
 stop_jobs()
 {
 	local pid file

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# What pg_regress runs instead of psql.  Files of expected/ have the results, and the comments that say what a result
-# must show: no statements, footers or empty lines, and a table of one row and column is a line, " name: value".
-# The statements are in test/sql.  All of them with their results are in results/TEST.log, for who looks at a failure.
+# What pg_regress runs instead of psql.  Files of expected/ have results and comments, but no statements, footers or empty lines; a table of one row
+# and column is a line, " name: value".  Statements with their results are in results/TEST.log.
 #
-# A comment is a line that begins with "-- ", and becomes \echo; every other line stays, and with it its number.
+# A comment is a line that begins with "-- ", and becomes \echo; line numbers do not change.
 set -euo pipefail
 psql=$1
 shift

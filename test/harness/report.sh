@@ -1,7 +1,5 @@
 #!/usr/bin/env bash
-# make report [ROLLOUTS=file] [OPTIONS='of stepadv report']: what each step was worth, as
-# pages, from a server of its own.
-# Leaves index.html in build/report.
+# make report [ROLLOUTS=file] [OPTIONS='of stepadv report']: a report from a server of its own, in build/report.
 
 . "$(dirname "$0")/rollouts.sh" report >&2
 sh "$top/test/harness/viewer.sh"

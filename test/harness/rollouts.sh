@@ -1,7 +1,5 @@
-# Rollouts to show something with: the schema rl of a server of its own.
-# Sourced by demo.sh and report.sh, with the name of what they make; needs bash.
-# ROLLOUTS: a file that stepadv import reads (docs/import.md); without it the simulator
-# makes them.
+# Loads rollouts into the schema rl of a server of its own.  Sourced by demo.sh and report.sh, with the name of what they make; needs bash.
+# ROLLOUTS: a file that stepadv import reads (docs/import.md); by default the simulator makes them.
 
 harness=$(dirname "${BASH_SOURCE[0]}")
 rollouts=${ROLLOUTS:-}
@@ -23,7 +21,7 @@ mkdir -p "$out"
 sql -c 'CREATE EXTENSION stepadv'
 if [ -n "$rollouts" ]; then
 	printf '\nRollouts from %s\n\n' "$rollouts"
-	# One rollout that is broken should not spoil the show: it is reported and left out.
+	# A broken rollout is reported and left out.
 	"$top/client/bin/stepadv" import -k -s rl "$rollouts" || [ "$(sql -At -c "SELECT to_regclass('rl.steps') IS NOT NULL AND EXISTS (SELECT FROM rl.steps)")" = t ] || exit 2
 else
 	printf '\nRollouts from the simulator: rooms with keys and doors, 40 tasks of 8 rollouts\n\n'

@@ -1,8 +1,6 @@
 #!/bin/sh
-# make server SOURCE=/usr/src/postgresql-15.18 PREFIX=/opt/pg15-watched: a server to test
-# against that watches over its memory.  With assertions, every freed piece overwritten,
-# every new one filled with random bytes; and under Valgrind it says which piece is
-# whose.  With SANITIZE=address the compiler watches instead.
+# make server SOURCE=/usr/src/postgresql-15.18 PREFIX=/opt/pg15-watched: a server with memory checks to test against: assertions, freed memory
+# overwritten, new memory filled with random bytes, and annotations for Valgrind, or with SANITIZE=address the compiler's checks.
 # SOURCE is PostgreSQL's unpacked source; CONFIGURE has more options for configure.
 
 set -eu
@@ -18,7 +16,7 @@ cflags='-O1 -g -fno-omit-frame-pointer'
 cppflags='-DUSE_VALGRIND -DRANDOMIZE_ALLOCATED_MEMORY'
 case ",${SANITIZE:-}," in
 	*,address,*)
-		# The programs that the build itself starts leave memory behind at their end.
+		# Programs that the build starts leak memory at exit.
 		export ASAN_OPTIONS=detect_leaks=0
 		cflags="$cflags -fsanitize=address"
 		# Beside the server, whose flags extensions are compiled with.
@@ -54,6 +52,6 @@ cd "$build"
 		sed -i.orig 's|^override pkglibdir := /.*|override pkglibdir := $(pkglibdir)/postgresql|' src/Makefile.global &&
 		make -s -j"$(nproc 2>/dev/null || echo 2)" && make -s install && make -s -C contrib install
 } >log 2>&1 || { tail -n 40 log >&2; echo "stepadv: PostgreSQL was not built" >&2; exit 2; }
-# What Valgrind says of the server itself, and its developers know of.
+# Valgrind's known findings in the server itself.
 cp "$SOURCE/src/tools/valgrind.supp" "$("$PREFIX/bin/pg_config" --sharedir)/"
 echo "make check PG=$PREFIX/bin/pg_config${SANITIZE:+ SANITIZE=$SANITIZE}"

@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# make check PG='15 17 /opt/pg16/bin/pg_config', make check PG=all: every test, with one
-# version of PostgreSQL after the other; all are those that are installed.  A version
-# is a number, or a path to its pg_config.  A line for each at the end, and the last
-# line adds them up.
+# make check PG='15 17 /opt/pg16/bin/pg_config', make check PG=all: every test with one version of PostgreSQL after another; all are those installed.
+# A version is a number, or a path to its pg_config.  At the end a line for each; the last line adds them up.
 
 set -uo pipefail
 
@@ -10,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 known=(14 15 16 17 18 19)
 
-# Where distributions and source builds put it; nothing where it is not installed.
+# The usual places of distributions and source builds; nothing if it is not installed.
 pg_config_of()
 {
 	local path

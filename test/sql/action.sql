@@ -1,5 +1,4 @@
--- action_signature and action_category. Every expected signature was written by
--- hand from the grammar (docs/states.md); a row is shown only where it differs.
+-- action_signature and action_category. Expected signatures were written by hand from the grammar (docs/states.md); only rows that differ are shown.
 SET search_path = stepadv, public;
 
 CREATE FUNCTION sh(command text, ok boolean DEFAULT NULL) RETURNS text LANGUAGE sql IMMUTABLE
@@ -336,14 +335,14 @@ FROM (VALUES
 ) v(command, was, signature)
 WHERE sh(command) IS DISTINCT FROM signature OR was = signature;
 
--- Kept apart: each pair collided.
+-- Signatures that must differ: each pair once collided.
 SELECT a, b, sh(a) AS both
 FROM (VALUES ('pip install x', 'pip uninstall -y x'), ('apt-get install x', 'apt-get remove x'), ('git stash', 'git stash pop'), ('mv a b', 'cp a b'),
              ('mkdir x', 'rm -r x'), ('touch x', 'rm x'), ('docker ps', 'docker run x'), ('curl http://x/y', 'curl -O http://x/y'), ('tail -5 f', 'tail -500 f'),
              ('tail -5 f', 'cat f'), ('unzip a.zip', 'unzip -l a.zip'), ('git add x', 'git rm x'), ('sort f', 'sort -o f f'), ('head -c 9 f', 'cat f')) v(a, b)
 WHERE sh(a) = sh(b);
 
--- Meeting: each line says one thing.
+-- Signatures that must be equal: each line means one thing.
 SELECT commands, signatures
 FROM (VALUES (ARRAY['cat f', 'sed -n ''1,$p'' f', 'tail -n +1 f', 'xargs -a f cat']), (ARRAY['head f', 'head -10 f', 'head -n 10 f', 'cat f | head', 'sed 10q f']),
              (ARRAY['tail f', 'tail -10 f', 'cat f | tail']), (ARRAY['cd src && ls', 'ls src', 'ls src/', 'cd /testbed/src; ls -la .']),
@@ -374,7 +373,7 @@ SELECT sh('cat a', false) = 'view:full@a:error' AS view_error, sh('grep x a', fa
        sh('python a', true) = 'execute@a:ok' AS execute_ok, sh('python a') = 'execute@a' AS unknown,
        sh('sed -i s/a/b/ a', false) = 'modify:replace@a:error' AS edit_error;
 
--- Content: what is hashed.
+-- Content: what the hash covers.
 SELECT action_signature('bash', '{"command": "sed -i s/a/b/ f"}') = 'modify:replace:' || left(md5('s/a/b/'), 4) || '@f' AS sed,
        action_signature('bash', '{"command": "echo x y >> f"}') = 'modify:insert:' || left(md5(E'x y\n'), 4) || '@f' AS echo,
        action_signature('bash', '{"command": "cat >> f <<E\nx\ny\nE\n"}') = 'modify:insert:' || left(md5(E'x\ny\n'), 4) || '@f' AS here_document,
@@ -430,10 +429,10 @@ SELECT e.escape, action_signature('bash', to_jsonb('{"command": "cat a' || e.esc
 FROM (VALUES ('\udbff', 'udbff'), ('\udc00', 'udc00'), ('\udfff', 'udfff'), ('\ue000', chr(57344)), ('\ud7ff', chr(55295)),
 	('\ud800\udc00', chr(65536)), ('\udbff\udfff', chr(1114111)), ('\ud800\ue000', 'ud800' || chr(57344))) e(escape, written)
 WHERE action_signature('bash', to_jsonb('{"command": "cat a' || e.escape || 'b"}')) <> 'view:full@a' || e.written || 'b';
--- A name is quoted, or it is no JSON.
+-- A name must be quoted; otherwise it is not JSON.
 SELECT action_signature('str_replace_editor', to_jsonb('{"command": "view", xpath": "/b.py"}'::text));
 
--- The table of programs: all of these are found.
+-- The table of programs: each of them is recognized.
 SELECT string_agg(p, ' ') AS not_found
 FROM unnest('{7z,awk,base64,bash,cat,cp,env,fd,find,grep,head,less,ls,mv,nl,od,pytest,rm,rsync,sed,stat,tac,tail,tar,tee,touch,tox,vim,wc,which,xxd,zip,zsh}'::text[]) p
 WHERE sh(p || ' x') = 'execute@' || p;

@@ -9,12 +9,12 @@ CREATE INDEX ON steps (task, run);
 COMMENT ON COLUMN steps.act IS 'what was done';
 INSERT INTO steps SELECT i, 't' || i / 20, 'r' || i / 5, i % 5, 's' || i % 7, 'a' || i % 3, CASE WHEN i % 5 = 4 THEN i / 5 % 2 END, i % 4 / 4.0, 'v' || i / 5 % 2 FROM generate_series(0, 59) i;
 
--- What there is without asking, and by which columns.
+-- What exists by default, and with which columns.
 SELECT view_name FROM attach('steps', '{task}', 'run', 'n', reward => 'score', prefix => 'few');
 SELECT view_name, description FROM attach('steps', '{task}', 'run', 'n', 'st', 'act', 'score', columns => '{"policy_version": "version"}', options => '{"rtmc": {"gamma": 0.5}}');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'steps_compare'::regclass AND attnum > 0;
 
--- More, and fewer: views of several methods follow, others are as they were, grants included.
+-- Adding and dropping views: views of several methods follow; others stay as they were, with their grants.
 CREATE ROLE av_reader;
 GRANT SELECT ON steps_rtmc, steps_compare TO av_reader;
 ALTER VIEW steps_rtmc RENAME COLUMN advantage TO worth;
@@ -25,12 +25,12 @@ SELECT bool_and(h.advantage IS NOT DISTINCT FROM c.hgpo) AS same, count(c.hgpo) 
 SELECT drop_views('steps', '{hgpo,grpo}', 'steps');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'steps_compare'::regclass AND attnum > 0;
 SELECT to_regclass('steps_hgpo') AS gone, has_table_privilege('av_reader', 'steps_compare', 'SELECT') AS still, (SELECT count(worth) FROM steps_rtmc) AS renamed;
--- What somebody drops by hand stays away, until it is asked for.
+-- A view that a user drops by hand stays dropped until it is asked for again.
 DROP VIEW steps_gigpo;
 SELECT * FROM add_views('steps', '{}', 'steps');
 SELECT view_name FROM add_views('steps', '{default}', 'steps');
 SELECT count(*) FROM steps_gigpo;
--- All that can be made, and the same kept.
+-- All views that can be made, also for kept groups.
 SELECT count(*) > 20 AS all_of_them FROM add_views('steps', '{all}', 'steps');
 SELECT maintain('steps', 'few');
 SELECT view_name FROM add_views('steps', '{rloo}', 'few');
@@ -90,7 +90,7 @@ SELECT drop_views('steps', '{grpo}', 'two');
 SELECT count(*) FROM two_grpo;
 DROP VIEW reads_it;
 SELECT detach('steps') > 10 AS detached;
--- What is kept is what _values shows.
+-- The kept table has what _values shows.
 SELECT count(*) AS views FROM attach('steps', '{task}', 'run', 'n', reward => 'score', views => '{grpo}', prefix => 'few');
 SELECT maintain('steps');
 SELECT count(*) AS views FROM add_views('steps', '{values}');

@@ -12,7 +12,7 @@ FROM generate_series(1, 2) run, generate_series(1, 3) task, generate_series(1, 5
 	LATERAL (SELECT (traj * task + run) % 7 AS len) l, generate_series(0, len) n;
 ALTER TABLE att_steps ADD PRIMARY KEY (id);
 
--- What is wanted, by calling the functions themselves.
+-- The expected numbers, by calling the functions directly.
 CREATE TABLE att_want AS
 SELECT g.run, g.task, t.step_id AS id, t.q, t.v, t.n_state, t.advantage AS rtmc, r.advantage AS grpo, l.advantage AS rloo, d.return
 FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew, won) AS rollouts FROM att_steps GROUP BY run, task) g,
@@ -20,8 +20,7 @@ FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew, won) AS r
 WHERE r.step_id = t.step_id AND l.step_id = t.step_id AND d.step_id = t.step_id;
 SELECT count(*) AS steps, count(rtmc) AS judged, count(DISTINCT rtmc) > 20 AS various FROM att_want;
 
--- The views of a prefix give the same numbers, beside the row of the very step
--- (each table below keeps the number of the step in orig_id).
+-- The views of a prefix give the same numbers, beside the row of the same step (each table below keeps its number in orig_id).
 CREATE FUNCTION pg_temp.agrees(schema text, prefix text, OUT rtmc boolean, OUT grpo boolean, OUT rloo boolean, OUT returns boolean, OUT rollouts boolean, OUT groups boolean, OUT tree boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -51,7 +50,7 @@ ALTER TABLE att_int ADD PRIMARY KEY (id);
 SELECT view_name, description FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}')
 WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT * FROM pg_temp.agrees('public', 'att_int');
--- What it looks like: ids are the user's, then the estimator's columns, then the user's.
+-- The columns: ids as in the table, then the estimator's columns, then the user's.
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'att_int_rtmc'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT obj_description('att_int_rtmc'::regclass);
 SELECT reloptions @> '{security_invoker=true}' OR current_setting('server_version_num')::integer < 150000 AS runs_as_the_reader
@@ -106,7 +105,7 @@ CREATE TEMP TABLE att_temp AS SELECT * FROM att_part;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_temp', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('pg_temp', 'att_temp');
 
--- Names made to break out.
+-- Names that would break out of quoting.
 CREATE SCHEMA "my schema; --";
 CREATE TABLE "my schema; --"."Steps""; DROP TABLE att_want; --" AS
 SELECT id AS orig_id, run AS "select", task AS "g.""task", ('x' || traj) AS "s.traj %1$s", n AS "Schritt №", st AS "b.'st", act AS "$attach$", rew AS "%s %%L", won AS "won?" FROM att_steps;
@@ -117,7 +116,7 @@ SELECT * FROM pg_temp.agrees('my schema; --', 'Wörter''"; --');
 SELECT attname FROM pg_attribute WHERE attrelid = '"my schema; --"."Wörter''""; --_rtmc"'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT count(*) FROM att_want;
 
--- Base columns named as an estimator's: the estimator's keeps the name.
+-- Columns with the name of one of the estimator's: the estimator's keeps the name.
 CREATE TABLE att_clash AS SELECT id AS step_id, run AS q, task AS base_q, traj AS rollout_id, n AS step_no, st AS state, act AS action,
 	rew AS return, won AS success, 'v' || id AS v, id AS advantage, id AS orig_id FROM att_steps;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_clash', '{q,base_q}', 'rollout_id', 'step_no', 'state', 'action', 'return', columns => '{"success": "success", "step_id": "step_id"}', views => '{all}');
@@ -131,7 +130,7 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('att_rollouts', '{rollouts}'
 SELECT * FROM pg_temp.agrees('public', 'att_rollouts');
 SELECT base_rollouts, (stepadv.group_summary(rollouts)).n_rollouts FROM att_rollouts_values ORDER BY 1 LIMIT 1;
 
--- Columns: those that are wanted, or none: then the base need not be joined.
+-- Columns to show: chosen, or none, in which case the base table need not be joined.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}', prefix => 'att_few', options => '{"show_columns": ["orig_id"]}');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'att_few_rtmc'::regclass AND attnum > 0;
 SELECT * FROM pg_temp.agrees('public', 'att_few');
@@ -160,7 +159,7 @@ FROM full_groups g, stepadv.hgpo(g.rollouts) w LEFT JOIN att_full_hgpo v USING (
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS tempo, count(DISTINCT w.advantage) > 20 AS various
 FROM full_groups g, stepadv.tempo(g.rollouts) w LEFT JOIN att_full_tempo v USING (step_id);
 -- The graph: nodes and edges beside an example of a step there; the goal has none.
--- Of graphgpo's options those that the function has are borrowed; its own options come first, all of them.
+-- graphgpo's options are borrowed where the function has them; its own options come first.
 WITH want AS (SELECT run, task, n.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS g
 		FROM att_full GROUP BY run, task) x, stepadv.graph_nodes(x.g, success_above => 0.75) n)
 SELECT count(*) = (SELECT count(*) FROM att_full_graph_nodes) AND count(*) > 20 AS all_nodes,
@@ -227,8 +226,7 @@ SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', columns
 SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "new", "logp_old": "old", "token_mask": "name"}', views => '{all}');
 DROP TABLE att_logp, att_who;
 
--- States by name.  What is wanted is computed from the table without windows and without
--- history_states: which steps share a state is all that counts.
+-- States by name. Expected values are computed from the table without windows and without history_states, from which steps share a state.
 CREATE TABLE att_calls AS SELECT s.id, s.run, s.task, s.traj, s.n, s.st, 'a' || s.act AS act, s.rew, s.won, 'next ' || (s.id % 4) AS nxt,
 	(ARRAY['Read', 'Edit', 'bash', NULL])[1 + (s.act + s.n) % 4]::varchar AS tool,
 	CASE (s.act + s.n) % 4 WHEN 0 THEN '{"file_path": "a.py"}' WHEN 1 THEN format('{"file_path": "a.py", "old_string": "x", "new_string": "%s"}', s.traj % 2) WHEN 2 THEN '{"command": "pytest"}' END::json AS args, s.traj % 3 > 0 AS ok
@@ -283,7 +281,7 @@ UNION ALL SELECT 'set of signatures', * FROM pg_temp.made('ab_opt', $$regexp_rep
 -- One state: RTMC without a prior has nothing but the group's mean of returns there.
 SELECT * FROM pg_temp.made('ab_root', '''''', 'act');
 SELECT bool_and(n_states = 1 OR n_judged = 0), bool_and(shared_step_share = 1) FROM ab_root_groups;
--- What needs no state is the same for all; the values have the states.
+-- Methods that need no state give the same for all; the values have the states.
 SELECT count(*) = (SELECT count(*) FROM att_steps) AS all, bool_and(a.advantage IS NOT DISTINCT FROM b.advantage AND b.advantage IS NOT DISTINCT FROM c.advantage) AS same
 FROM ab_obs_grpo a JOIN ab_his_grpo b USING (step_id) JOIN ab_sig_grpo c USING (step_id);
 SELECT count(DISTINCT s.state) = count(DISTINCT m.state_signature) AND count(DISTINCT s.state) = count(DISTINCT (s.state, m.state_signature)) AS states, bool_and(s.action = stepadv.signature_hash(m.signature)) AS actions, count(*) = (SELECT count(*) FROM att_steps) AS all
@@ -310,7 +308,7 @@ SELECT bool_and((s.action = stepadv.signature_hash('finish'::text)) = (m.tool IS
 FROM ab_own_values v JOIN ab_named_values x USING (run, task), stepadv.steps(v.rollouts) s JOIN stepadv.steps(x.rollouts) t USING (step_id) JOIN att_made m ON m.id = s.step_id;
 DROP TABLE att_made;
 
--- Rows without a group are left out; rows without a number stand for their rollout.
+-- Rows without a group are left out; rows without step_no describe their rollout.
 CREATE TABLE att_null AS SELECT 'g' AS grp, 'a' AS traj, 0 AS n, 1 AS st, 1 AS act, 0.0::float8 AS rew
 UNION ALL VALUES ('g', 'a', 1, 2, 1, NULL), ('g', 'a', NULL, NULL, NULL, 1), ('g', 'b', 0, 1, 2, 0), ('g', 'empty', NULL, NULL, NULL, 0.5), (NULL, 'a', 0, 1, 1, 1), (NULL, 'c', 0, 1, 1, 7);
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_null', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', options => '{"rtmc": {"gamma": 0.5, "prior": 0}}');
@@ -326,8 +324,7 @@ SELECT bool_and(a.advantage = w.advantage) AS rtmc_as_asked, count(a.advantage) 
 FROM att_opt_rtmc a JOIN (SELECT t.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew::float8) AS rollouts FROM att_int GROUP BY run, task) g,
 	stepadv.rtmc(g.rollouts, gamma => 0.9, prior => 1, visit => 'every', success_above => 0.25) t) w USING (step_id);
 
--- A filter on the group goes to the index, below the aggregate and for the base
--- columns; a query without these does not join it.
+-- A filter on the group reaches the index, below the aggregate and for the base columns; a query without these does not join them.
 CREATE TABLE att_plan AS SELECT i AS id, i / 50 AS grp, i / 10 AS traj, i % 10 AS n, i % 4 AS st, i % 3 AS act, (i % 2)::float8 AS rew, 'text ' || i AS words FROM generate_series(0, 49999) i;
 ALTER TABLE att_plan ADD PRIMARY KEY (id);
 CREATE INDEX ON att_plan (grp);
@@ -339,7 +336,7 @@ BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP lines := lines || line || E'\n'; END LOOP;
 	RETURN lines;
 END $$;
--- Of a view nothing says that a step or a rollout has but one row there.
+-- For a view it is not known that a step or a rollout has only one row.
 CREATE VIEW att_plan_view AS SELECT id, grp, 't' || traj AS traj, n, st, act, rew, words FROM att_plan;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_plan_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"step_id": "id"}');
 SELECT name, plan ~ 'Seq Scan on att_plan' AS reads_everything, plan ~ 'Index Cond: .*grp' AS by_index, (SELECT count(*) FROM regexp_matches(plan, 'Scan (using \w+ )?on att_plan', 'g')) AS scans
@@ -362,7 +359,7 @@ SELECT pg_temp.indexed('SELECT * FROM ab_sig_rtmc WHERE run = 1 AND task = 2'), 
 SELECT count(*) = (SELECT count(*) FROM att_steps WHERE run = 1 AND task = 2) AS all_steps, bool_and(a.advantage IS NOT DISTINCT FROM b.advantage) AS same
 FROM ab_sig_rtmc a JOIN (SELECT * FROM ab_sig_rtmc OFFSET 0) b USING (step_id) WHERE a.run = 1 AND a.task = 2;
 SELECT stepadv.detach('att_calls') = count(*) AS all_dropped FROM pg_class WHERE relname LIKE 'ab\_%' AND relkind = 'v';
--- What is refused.
+-- Errors.
 SELECT pg_temp.call('histories', 'ab');
 SELECT pg_temp.call('observation', 'ab');
 SELECT pg_temp.call('signature', 'ab', state => 'st');
@@ -408,7 +405,7 @@ DROP VIEW att_second;
 SELECT stepadv.detach('att_renamed') > 10 AS dropped;
 SELECT relname FROM pg_class WHERE (relname LIKE 'att\_int\_%' OR relname LIKE 'att\_few%' OR relname LIKE 'att\_opt%' OR relname LIKE 'att\_second%') AND relkind = 'v' ORDER BY 1;
 ALTER TABLE att_renamed RENAME TO att_int;
--- With show_steps the views read two relations: only the source is theirs.
+-- With show_steps the views read two relations; only the source belongs to them.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}', prefix => 'two', options => '{"show_steps": "att_part"}');
 SELECT * FROM pg_temp.agrees('public', 'two');
 SELECT stepadv.detach('att_part', 'two') AS wrong_one, stepadv.detach('att_view', 'two') > 5 AS right_one;
@@ -423,7 +420,7 @@ SELECT rollout_id, n_steps, note, n FROM noted_rollouts WHERE grp = '11' ORDER B
 SELECT stepadv.detach('att_texts') > 5 AS dropped;
 DROP VIEW att_notes, att_texts;
 
--- What is refused, leaving nothing behind.
+-- Errors, which leave nothing behind.
 CREATE TEMP TABLE views_before AS SELECT oid FROM pg_class WHERE relkind = 'v';
 SELECT stepadv.attach('att_int', '{}', 'traj', 'n', reward => 'rew', views => '{all}');
 SELECT stepadv.attach('att_int', NULL, 'traj', 'n', reward => 'rew', views => '{all}');
@@ -461,7 +458,7 @@ SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '{"rtmc": {"gamma": "much"}}');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '["rtmc"]');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '{"graph_edges": {"graph_weight": 1}}');
--- Of a method that the columns do not allow, too.
+-- Also for a method that the columns do not allow.
 \set VERBOSITY default
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"rtmc": {"gama": 1}}');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"batch_td": {"history": 3, "lambda": 2}}');
@@ -475,7 +472,7 @@ FROM generate_series(1, 3) r, generate_series(0, 1) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_odd', '{g}', 'r', 'n', 'st', 'act', 'rew', columns => '{"next_state": "next", "step_id": "id", "coarse_state": "coarse"}');
 SELECT rollout_id, step_no, step_id, n_state, return FROM att_odd_rtmc ORDER BY 1, 2;
 
--- What is wrong in the data costs the advantages of its rollout, and is listed.
+-- A defect in the data costs the advantages of its rollout, and is listed.
 CREATE TABLE att_bad AS SELECT 1 AS grp, 9 AS traj, i::bigint AS n, 1 AS st, 1 AS act, 1.0 AS rew FROM generate_series(1, 2) i;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_bad', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}');
 INSERT INTO att_bad VALUES (1, 9, 2, 1, 1, 1);
@@ -483,7 +480,7 @@ SELECT count(q) FROM att_bad_rtmc;
 UPDATE att_bad SET n = 3000000000 WHERE n = 1;
 SELECT count(q) FROM att_bad_rtmc;
 
--- A user with no more rights than others can attach tables of their own.
+-- A user without special privileges can attach their own tables.
 CREATE ROLE regress_stepadv_user;
 GRANT USAGE ON SCHEMA stepadv TO regress_stepadv_user;
 CREATE SCHEMA att_user AUTHORIZATION regress_stepadv_user;

@@ -1,7 +1,7 @@
--- Attachments are known by the catalog: comments, orphans, renames, owners.
+-- Attachments are found through the catalog: comments, orphans, renames, owners.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
--- Makes the views of all attachments anew, and those that are asked for; a row each.
+-- Rebuilds the views of all attachments; a row each.
 CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
 DECLARE
 	a record;
@@ -76,7 +76,7 @@ SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a') = :'before' AS same, obj_description('acat.a_compare'::regclass) IS NULL AS none, obj_description('acat.a_rows'::regclass);
 SELECT stepadv.detach('acat.steps') > 20 AS detached, pg_temp.left_behind('acat');
 
--- The source is dropped with all views: what is left hinders no command.
+-- The source is dropped with all views: what remains does not block any command.
 SELECT pg_temp.attach('a');
 DROP TABLE acat.steps CASCADE;
 SELECT pg_temp.left_behind('acat'), (SELECT count(*) FROM stepadv.attachments()) AS known, (SELECT count(*) FROM pg_temp.anew()) AS made;
@@ -129,7 +129,7 @@ SET ROLE catalog_first;
 ALTER VIEW acat.a_quadrants SET SCHEMA acat_second;
 SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a') = :'before' AS same;
--- Nothing of it stops a second one; detach finds all.
+-- Nothing of it prevents a second attachment; detach finds all.
 ALTER TABLE acat.moved RENAME COLUMN "the Task" TO task;
 ALTER TABLE acat.moved RENAME COLUMN number TO n;
 ALTER TABLE acat.runs RENAME COLUMN t TO task;
@@ -140,7 +140,7 @@ ALTER TABLE acat.steps RENAME COLUMN points TO score;
 ALTER TABLE acat.steps RENAME COLUMN seen TO obs;
 ALTER TABLE acat.runs RENAME COLUMN pol TO policy;
 
--- A superuser attaches somebody's table: all of it is his.
+-- A superuser attaches another user's table: everything belongs to that user.
 RESET ROLE;
 SELECT pg_temp.attach('a');
 SELECT DISTINCT pg_get_userbyid(c.relowner) AS owner FROM pg_class c WHERE c.relname LIKE 'a\_%' AND c.relnamespace = 'acat'::regnamespace;
@@ -155,7 +155,7 @@ SELECT pg_temp.attach('a');
 RESET ROLE;
 SELECT stepadv.detach('acat.steps') > 20 AS detached, pg_temp.left_behind('acat');
 
--- Whoever may only read attaches for himself, in a schema of his.
+-- A user who may only read attaches for themselves, in their own schema.
 SET ROLE catalog_second;
 SELECT pg_temp.attach('s', ', schema => ''acat_second''');
 RESET ROLE;
@@ -167,13 +167,13 @@ SELECT owner, source, schema FROM stepadv.attachments();
 SELECT count(*) FROM acat_second.s_compare;
 SET ROLE catalog_first;
 SELECT count(*) AS known, stepadv.detach('acat.steps') AS detached FROM stepadv.attachments();
--- They lose what the right to read is lost with.
+-- Without the privilege to read, the views fail, and can be detached.
 REVOKE SELECT ON acat.steps FROM catalog_second;
 SET ROLE catalog_second;
 SELECT count(*) FROM acat_second.s_compare;
 SELECT stepadv.detach('acat.steps') > 20 AS detached, pg_temp.left_behind('acat_second');
 
--- A new owner of the table: the views are still the old one's, who can no more detach than he can read.
+-- A new owner of the table: the views still belong to the old one, who can neither read nor detach.
 SET ROLE catalog_first;
 SELECT pg_temp.attach('a');
 RESET ROLE;
@@ -182,7 +182,7 @@ SET ROLE catalog_first;
 SELECT count(*) FROM acat.a_compare;
 SELECT stepadv.detach('acat.steps') > 20 AS detached, pg_temp.left_behind('acat');
 
--- A row that claims what others have is worth nothing.
+-- An attachment row that names objects of others has no effect.
 RESET ROLE;
 ALTER TABLE acat.steps OWNER TO catalog_first;
 SET ROLE catalog_first;

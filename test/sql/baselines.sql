@@ -11,7 +11,7 @@ CREATE TABLE x AS SELECT rollout_agg(id, rollout, no, 1, id, reward) AS g FROM (
 
 -- gamma 0.5: 1 + 0.5 (0 + 0.5 * 2) = 1.5; 1; 2; and 0 + 4
 SELECT a.* FROM x, returns(g, gamma => 0.5) a;
--- what cancels leaves what is small: 1e16 + 1 - 1e16
+-- cancellation leaves the small term: 1e16 + 1 - 1e16
 SELECT a.step_no, a.return FROM (SELECT rollout_agg(i, 1, i::integer, 1, 1, r) AS g FROM unnest('{1e16,1,-1e16}'::float8[]) WITH ORDINALITY v(r, i)) y, returns(g) a ORDER BY 1;
 -- discounted, too: 2^54 + 1/2 + 1/4 - 2^57/8
 SELECT a.step_no, a.return FROM (SELECT rollout_agg(i, 1, i::integer, 1, 1, r) AS g

@@ -1,5 +1,4 @@
--- batch_td by hand: every option, loops, NULL identities, rollouts not judged, ties, refusals; and on the
--- simulator, whose exact values are known. (Against plain SQL on random groups: equivalence.)
+-- batch_td by hand: options, loops, NULLs, unjudged rollouts, ties, errors; on the simulator against exact values. (Against plain SQL: equivalence.)
 CREATE SCHEMA batch_td;
 SET search_path = batch_td, stepadv, public;
 SET jit = off;
@@ -45,7 +44,7 @@ SELECT n_state, n_action, count(*) FROM (SELECT rollout_agg(i, i, 0, NULLIF(i % 
 GROUP BY 1, 2 ORDER BY 1, 2;
 -- A path through NULL states is still a path: 0.9 ^ 2
 SELECT a.step_id, round(v::numeric, 12) AS v FROM (SELECT rollout_agg(i, 1, i, CASE i WHEN 1 THEN 1 END, 1, (i = 3)::integer) g FROM generate_series(1, 3) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
--- By turns, of two calls here: the numbers of the first example, on every call; the second call's state is in no graph.
+-- By turns of two calls here: the numbers of the first example, on every call; the second call's state is in no graph.
 SELECT a.step_id, a.n_state, a.n_action, round(a.q::numeric, 12) AS q, round(a.v::numeric, 12) AS v
 FROM (SELECT rollout_agg(id, r, no, s, a, rew, NULL, NULL, NULL, NULL, NULL, turn, NULL, NULL, NULL) AS g FROM (VALUES
 	(1, 1, 0, 1, 1, 0::float8, 1), (2, 1, 1, 9, 5, 0, 1), (3, 1, 2, 2, 1, 0, 2), (4, 2, 0, 1, 1, 0, 1), (5, 2, 1, 9, 5, 0, 1), (6, 2, 2, 1, 2, 0, 2),
@@ -54,8 +53,7 @@ FROM (SELECT rollout_agg(id, r, no, s, a, rew, NULL, NULL, NULL, NULL, NULL, tur
 SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
 SELECT a.* FROM batch_td(NULL) a;
 
--- Ties: 500 groups of random walks in which every reward is of the kind that sums round off. Where one action
--- was taken in a state there is exactly no advantage, and nowhere one that rounding made.
+-- Ties: 500 groups of random walks whose rewards round. Where a state has only one action the advantage is exactly 0, and rounding makes none elsewhere.
 CREATE TABLE walk AS
 SELECT n, rollout_agg(n * 1000 + r * 50 + t, r, t, h[1] % 5, CASE WHEN h[1] % 5 < 3 THEN h[2] % 3 ELSE 0 END, h[3] % 7 / 10.0 + 1e6) AS g
 FROM generate_series(1, 500) n, generate_series(1, 6) r, generate_series(1, 20) t,
@@ -78,15 +76,14 @@ FROM walk JOIN turned t USING (n), (VALUES (0.9, 0), (1, 0), (0.9, 0.7)) o(gamma
 	batch_td(walk.g, gamma => o.gamma, lambda => o.lambda, prior => 0) a JOIN batch_td(t.g, gamma => o.gamma, lambda => o.lambda, prior => 0) b USING (step_id)
 GROUP BY gamma, lambda ORDER BY gamma, lambda;
 
--- Large: a ring of 20000 states, once and a half around by each of two rollouts, of which one is rewarded where it ends.
--- Undiscounted, states that only the second half of both goes through: 1/2 (and all others lead there).
+-- Large: a ring of 20000 states; two rollouts go around one and a half times, one is rewarded at its end. Undiscounted, every state is worth 1/2.
 SELECT count(*), min(v), max(v), count(*) FILTER (WHERE advantage <> 0) AS with_advantage
 FROM (SELECT rollout_agg(r * 50000 + t, r, t, t % 20000, 1, (r = 1 AND t = 29999)::integer) AS g FROM generate_series(1, 2) r, generate_series(0, 29999) t) y,
 	batch_td(g, gamma => 1, prior => 0);
 -- A walk on a line, to and fro, that ends in the rewarded state: 1 everywhere, by elimination.
 SELECT count(DISTINCT v), min(v), max(v) FROM (
 	SELECT rollout_agg(t, 1, t, abs(t % 997 - 498) + t / 60, 1, (t = 40000)::integer) AS g FROM generate_series(1, 40000) t) y, batch_td(g, gamma => 1, prior => 0);
--- As good as random over 20000 states, which is iterated: its values satisfy the equations that they are the solution of.
+-- 20000 states in random order, solved by iteration: the values satisfy their equations.
 CREATE TABLE dense AS
 SELECT rollout_agg(i, i % 40, i / 40, i::bigint * i % 99991 * 7919 % 19997, i % 3, (i / 40 = 4999 AND i % 2 = 0)::integer) AS g FROM generate_series(0, 199999) i;
 CREATE TABLE dense_values AS
@@ -98,8 +95,7 @@ FROM (SELECT gamma, state, min(v) AS v, avg(r + gamma * coalesce(next_v, 0)) AS 
 	FROM (SELECT *, lead(v) OVER (PARTITION BY gamma, rollout_id ORDER BY step_no) AS next_v FROM dense_values) x GROUP BY gamma, state) y
 GROUP BY gamma ORDER BY gamma;
 
--- On the simulator: nearer to the exact advantage than Monte Carlo of the same rollouts, at two group sizes, as a rank
--- correlation within groups and by sign where the truth is not about 0.
+-- On the simulator: closer to the exact advantage than Monte Carlo on the same rollouts, by rank correlation within groups and by sign, at two group sizes.
 \i test/sim/simulator.sql
 CREATE TABLE exact AS
 SELECT t AS task, signature_hash(sim.state_text(v.state)) AS state, signature_hash(v.action) AS action, v.q - v.v AS advantage

@@ -39,7 +39,7 @@ SELECT 'run', 'v' || policy_step, 'task ' || task, 'r' || rollout_id, step_no, s
 	ARRAY(SELECT i FROM generate_series(1, 1 + step_no % 3) i)
 FROM sim_steps;
 
--- In plain SQL: what a rollout is of, its calls, what they repeat.
+-- In plain SQL: attributes of rollouts, their calls, and what they repeat.
 CREATE VIEW calls AS
 	SELECT s.step_id, r.policy_version, r.policy_step, date_trunc('day', r.started_at) AS bucket, s.task_id, s.rollout_id, s.tool, s.args, s.ok,
 		row_number() OVER (PARTITION BY s.policy_version, s.task_id, s.rollout_id, s.state, s.action_hash ORDER BY s.step_no) > 1 AS repeat
@@ -105,8 +105,7 @@ SELECT b.differs AS behaviour, a.differs AS advantages, s.differs AS shape, h.di
 UPDATE rl.steps SET ok = false, tool = 'other' WHERE step_id % 10 = 0;
 UPDATE rl.rollouts SET success = true WHERE rollout_id IN ('r3', 'r17') OR policy_step = 3 AND success IS NOT NULL;
 SELECT b.differs AS behaviour, a.differs AS advantages, s.differs AS shape FROM behaviour_differs b, advantages_differ a, shape_differs s;
--- Kept and not kept, by random changes of all that is read: which version a rollout is of, when, what it called, whether it is
--- judged; and with what check_maintained makes of it.
+-- Kept and not kept groups under random changes of everything that is read; and after check_maintained.
 CREATE FUNCTION kept_differs(OUT rows bigint, OUT differ bigint, OUT wrong bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	view text;
@@ -137,7 +136,7 @@ SELECT rows > 400 AS enough, differ, wrong FROM kept_differs();
 UPDATE rl.steps SET tool = 'bash' WHERE tool = 'third' AND random() < 0.3;
 DELETE FROM rl.rollouts r WHERE r.task_id = 'task 2' AND policy_step = 1;
 SELECT rows > 400 AS enough, differ, wrong FROM kept_differs();
--- Wrong digests are found, and made right.
+-- Wrong digests are found and corrected.
 DELETE FROM rl.steps_digests WHERE task_id = 'task 3' AND policy_version = 'v3';
 SELECT DISTINCT c.problem, c.group_key IS NOT NULL AS of_group FROM stepadv.check_maintained('rl.rollout_rows') c ORDER BY 1, 2;
 SELECT stepadv.refresh('rl.rollout_rows', full => true) > 0 AS refreshed;
@@ -154,7 +153,7 @@ SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(n_rollouts * mean)) AS 
 SELECT count(*) AS steps, count(DISTINCT (rollout_id, turn)) AS turns FROM own;
 SELECT horizon, sum(n_rollouts) AS n_rollouts, sum(n_successes) AS n_successes FROM own_success_by_horizon GROUP BY 1 ORDER BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
--- What is kept is read, and says the same; also of groups that are kept by turn.
+-- What is kept is read, and gives the same; also for groups kept by turn.
 CREATE FUNCTION said() RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN QUERY SELECT to_jsonb(x) - '{error_share,repeat_share}'::text[] FROM own_behaviour x UNION ALL SELECT to_jsonb(x) - '{mean_advantage,mean_abs_advantage}'::text[] FROM own_behaviour_advantage x
@@ -182,7 +181,7 @@ SELECT count(*) > 0 AS attached FROM stepadv.attach('named', '{task,version}', '
 SELECT stepadv.maintain('named');
 SELECT pg_get_viewdef('named_success_by_horizon') ~ 'named_digests' AS horizon_from_kept, sum(n_calls) = (SELECT count(*) FROM own) AS all_calls, array_agg(DISTINCT category),
 	(SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'named_behaviour'::regclass AND attnum > 3) AS columns FROM named_behaviour;
--- Where nothing is known of categories, states or runs there are none; wrong options.
+-- Without categories, states or runs there are no such views; wrong options.
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', columns => '{"policy_version": "version"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|measures|horizon';
 SELECT measure, sum(n_rollouts) AS n_rollouts FROM own_measures_over_time GROUP BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
@@ -193,10 +192,7 @@ SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'a
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "ok", "policy_version": "version"}', views => '{all}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"success_by_horizon": {"width": 0}}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"measures_over_time": {"width": 1}}');
--- What is kept of a group and computed from its kept value equals what the rows give: of groups whose rollouts are
--- of several versions or of none that is known, with categories, methods that ask for a value
--- beside the others, and measures that others say of a rollout; of all groups and of those that a refresh
--- keeps; by turn, too.
+-- Digests from kept groups equal those from rows: several or unknown versions, categories, methods that need a critic, measures of rollouts; all groups or changed ones; by turn.
 CREATE SCHEMA parts;
 CREATE TABLE parts.calls (id bigint PRIMARY KEY, task int, run int, at int, turn int, seen int, did int, tool text, good boolean, answer int[], worth float8, price float8, gain float8, version text, since timestamptz, until timestamptz);
 INSERT INTO parts.calls

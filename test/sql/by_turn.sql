@@ -1,7 +1,4 @@
--- by_turn: every function that takes a group gives over by_turn(g) what it gives
--- over a group whose turns were folded by hand in plain SQL; mt_grpo in both
--- units equals its formula; history_states 'last' and 'observation_last' equal
--- plain SQL; with_rewards equals rollout_agg of the sum.
+-- Functions over by_turn(g) give what they give over a group whose turns were folded by hand; mt_grpo by its formula, history_states and with_rewards by plain SQL.
 CREATE SCHEMA by_turn_test;
 SET search_path = by_turn_test, stepadv;
 SET jit = off;
@@ -13,11 +10,7 @@ RETURN ('x' || substr(md5(array_to_string(seed, ' ')), 1, 8))::bit(32)::bigint /
 CREATE FUNCTION near(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE
 RETURN a IS NOT DISTINCT FROM b OR abs(a - b) <= 1e-9 * greatest(1, abs(b));
 
--- ---------------------------------------------------------------------------
--- Random groups of rollouts of 0 to 12 calls: turns of several calls, also some
--- whose calls lie apart and some out of order, calls without a turn; NULL states,
--- actions, rewards; rollouts that are not judged, outcomes in rows of their own.
--- In the last ten groups each call is a turn, or there is no turn at all.
+-- Random groups: turns of several calls, also apart or out of order, calls without a turn, NULLs, unjudged rollouts; in the last ten each call is a turn, or none is.
 CREATE TABLE rollout AS
 SELECT g, g * 100 + r AS rollout_id, floor(pseudorandom('calls', g::text, r::text) * 13)::int AS n,
 	   pseudorandom('unjudged', g::text, r::text) < 0.15 AS unjudged,
@@ -79,10 +72,7 @@ FROM (VALUES ('sequence'), ('set')) a(actions),
 			  SELECT g, NULL, rollout_id, NULL, NULL, NULL, outcome, NULL, NULL, NULL, NULL, NULL, NULL FROM outcome) rows
 GROUP BY actions, g;
 
--- ---------------------------------------------------------------------------
--- Estimators: the call names the group $.  Each call has its own row, with the
--- answer of the hand's turn that it is part of; numbers that are equal for calls
--- as well would prove nothing.
+-- Estimators: the call names the group $. Each call has its own row with the estimate of its turn; some estimates must differ from those by call.
 CREATE FUNCTION compare(call text) RETURNS TABLE (actions text, answers bigint, judged bigint, differ bigint, other_than_by_call boolean)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -136,8 +126,7 @@ SELECT call, sum(answers) AS answers, sum(differ) AS differ, bool_and(other_than
 	'decision_points($)', 'decision_points($, ''rtmc'', gamma => 0.5)', 'failure_points($)']) WITH ORDINALITY u(call, i),
 	compare_rows(call) GROUP BY i, call ORDER BY i;
 
--- The action of a turn: of one call its own; of more, equal where the hand's is
--- equal, and then only; NULL where one of them is.
+-- The action of a turn: that of its only call; of several, equal exactly where the hand-made one is equal; NULL where one of them is.
 SELECT actions, count(*) FILTER (WHERE h.calls > 1) AS of_several,
 	   bool_and(t.action = h.action) FILTER (WHERE h.calls = 1 AND h.action IS NOT NULL) AS own,
 	   count(*) FILTER (WHERE t.action IS NULL) = count(*) FILTER (WHERE h.lacks) AS nulls, bool_and((t.action IS NULL) = h.lacks) AS same_nulls,
@@ -171,8 +160,7 @@ SELECT by_turn(NULL) IS NULL, by_turn(rollouts, NULL) IS NULL FROM folded WHERE 
 -- a sum that is out of range
 SELECT count(*) FROM (SELECT rollout_agg(i, 1, i, 1, 1, 1e308, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL) AS g FROM generate_series(1, 2) i) x, grpo(by_turn(g));
 
--- ---------------------------------------------------------------------------
--- mt_grpo by its formula (A_{i,k} of turns.c), turns a row each
+-- mt_grpo by its formula (A_{i,k} of turns.c), one row per turn
 CREATE TABLE unit_turn AS
 SELECT 'turn' AS unit, g, step_id, rollout_id, row_number() OVER (PARTITION BY rollout_id ORDER BY step_no) AS k, reward, turn_reward, success FROM turns_by_hand('sequence')
 UNION ALL
@@ -215,7 +203,6 @@ WHERE (l, t, d) = (lambda, turn_coef, discount) GROUP BY 1, 2, 3, 4 ORDER BY 1, 
 SELECT unit, count(*) FROM unit_turn JOIN folded USING (g), rollouts(folded.rollouts) r
 WHERE r.rollout_id = unit_turn.rollout_id AND r.judged GROUP BY unit ORDER BY unit;
 
--- ---------------------------------------------------------------------------
 -- history_states: states are equal exactly where plain SQL says so
 CREATE FUNCTION one_to_one(pairs bigint, a bigint, b bigint) RETURNS text LANGUAGE sql RETURN CASE WHEN pairs = a AND pairs = b THEN 'one to one, ' || a ELSE format('%s %s %s', pairs, a, b) END;
 CREATE VIEW unit_step AS
@@ -268,7 +255,6 @@ SELECT bool_and(by_turn(history_states(rollouts, 'root'))::text = history_states
 SELECT history_states(rollouts, 'last', 0) FROM folded WHERE g = 1;
 SELECT history_states(rollouts, 'last', 1001) FROM folded WHERE g = 1;
 
--- ---------------------------------------------------------------------------
 -- with_rewards: what rollout_agg makes of the sum
 CREATE TABLE component AS
 SELECT g, step_id, rollout_id, step_no, turn, ARRAY[a, b, c] AS rewards, a, b, c FROM (

@@ -1,5 +1,4 @@
--- call_effects: everything that a call does.  Every list of effects was written by
--- hand (docs/states.md); a row is shown only where it differs.
+-- call_effects: all effects of a call. Expected lists were written by hand (docs/states.md); only rows that differ are shown.
 SET search_path = stepadv, public;
 
 CREATE FUNCTION effects(command text, ok boolean DEFAULT NULL) RETURNS text LANGUAGE sql IMMUTABLE
@@ -262,7 +261,7 @@ INSERT INTO judged VALUES
 SELECT count(*) >= 200 AS enough FROM judged;
 SELECT ok, command, effects, effects(command, ok) AS got FROM judged WHERE effects(command, ok) IS DISTINCT FROM effects;
 
--- The signature of a call is theirs joined, and its category that of the strongest.
+-- The signature of a call joins theirs; its category is that of the strongest effect.
 SELECT command, action_signature('bash', to_jsonb(command), ok, content_hash => 'none') AS signature
 FROM judged WHERE action_signature('bash', to_jsonb(command), ok, content_hash => 'none') IS DISTINCT FROM effects;
 WITH strength(category, strength) AS (VALUES ('finish', 9), ('modify', 8), ('create', 8), ('test', 7), ('execute', 6), ('install', 5),
@@ -272,7 +271,7 @@ FROM judged
 WHERE action_category('bash', to_jsonb(command)) IS DISTINCT FROM (
 	SELECT e.category FROM call_effects('bash', to_jsonb(command)) e JOIN strength s USING (category) ORDER BY s.strength DESC, e.effect_no LIMIT 1);
 
--- A row says what its signature says.
+-- The columns agree with the signature.
 SELECT j.command, e.*
 FROM judged j, call_effects('bash', to_jsonb(j.command), j.ok, content_hash => 'none') e
 WHERE e.category IS DISTINCT FROM substring(e.signature FROM '^[a-z]+')
@@ -312,7 +311,7 @@ FROM (VALUES (1, 'test@a ; modify:replace@a:error'), (2, 'test@a ; modify:replac
              (5, 'search')) v(step, action);
 SELECT validation_bonus('create@a ; test@a:ok', 1) OVER () AS in_one_call, validation_bonus('test@a ; create@a', 1) OVER () AS too_late;
 
--- Nothing in a name can make two effects of one.
+-- No character in a name can make two effects of one.
 SELECT string_agg(e.signature, ' | ') AS one FROM call_effects('Read', jsonb_build_object('path', 'a ; finish ; b')) e;
 SELECT state_signature(action_signature('Read', jsonb_build_object('path', 'a ; finish ; b'))) AS one_file;
 

@@ -1,4 +1,4 @@
--- What there is, by the catalog: attachments, columns of views, tables below views, equality, the owner's rights.
+-- Catalog lookups: attachments, columns of views, tables below views, equality operators, the owner's rights.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
@@ -10,9 +10,7 @@ CREATE SCHEMA cat AUTHORIZATION regress_catalog_owner;
 CREATE SCHEMA cat_stranger AUTHORIZATION regress_catalog_stranger;
 GRANT USAGE ON SCHEMA cat TO regress_catalog_stranger;
 
--- ----------------------------------------------------------------------
--- attachments: an honest one
--- ----------------------------------------------------------------------
+-- attachments: a valid one
 SET ROLE regress_catalog_owner;
 CREATE TABLE cat.steps (id integer PRIMARY KEY, task text, x integer);
 CREATE VIEW cat.s_rows AS SELECT task, id::bigint AS step_id FROM cat.steps;
@@ -28,7 +26,7 @@ VALUES ('s', 'cat.s_rows', 'cat.s_shown', 1, '{"gamma": 0.9}', '{mine}', '{cat.s
 RESET ROLE;
 SELECT attachment, owner::regrole, source, prefix, rows, shown, shown_rollouts, n_group_columns, states, options, methods, views, kept, folded, changed
 FROM stepadv_internal.attachments();
--- Who has not its owner's rights asks for those of one role.
+-- A user without the owner's rights can ask for the attachments of one role.
 SET ROLE regress_catalog_stranger;
 SELECT attachment::oid = (SELECT oid FROM pg_class WHERE relname = 's_attachment') AS the_table FROM stepadv_internal.attachments();
 SELECT count(*) FROM stepadv_internal.attachments('regress_catalog_owner'::regrole);
@@ -41,7 +39,7 @@ ALTER VIEW cat2.s_rows RENAME TO "S rows";
 UPDATE cat2.s_attachment SET prefix = 'S';
 SELECT attachment, source, prefix, rows, views FROM stepadv_internal.attachments();
 ROLLBACK;
--- A view or table that is gone, or another's.
+-- A view or table that was dropped, or belongs to another user.
 BEGIN;
 DROP VIEW cat.s_shown;
 ALTER VIEW cat.s_values OWNER TO regress_catalog_stranger;
@@ -68,16 +66,14 @@ SELECT pg_temp.source_of('SELECT task FROM cat.steps UNION ALL SELECT task FROM 
 SELECT pg_temp.source_of('SELECT 1 AS task');
 ROLLBACK;
 
--- ----------------------------------------------------------------------
--- attachments: what a stranger can write
--- ----------------------------------------------------------------------
+-- attachments: what another user can write
 SET ROLE regress_catalog_owner;
 GRANT SELECT ON cat.steps TO regress_catalog_stranger;
 SET ROLE regress_catalog_stranger;
 SET search_path = cat_stranger, pg_catalog;
 CREATE VIEW own_rows AS SELECT task FROM cat.steps;
 CREATE TABLE own_table (task text);
--- Over somebody's table, naming his views and tables: it is the stranger's, and names only his own.
+-- Over another user's table, naming their views and tables: it belongs to its creator, and names only the creator's own.
 CREATE TABLE f_attachment OF stepadv.attachment;
 INSERT INTO f_attachment (prefix, rows, shown, folded, changed, fresh, views) VALUES
 	('s', 'own_rows', 'cat.s_shown', 'cat.s_folded', 0, 4000000000, '{cat.s_values,own_table,NULL,4000000000,cat.steps}');
@@ -103,14 +99,14 @@ SELECT pg_temp.try(s), s FROM (VALUES
 	('INSERT INTO cat_stranger.f_attachment (rows, prefix) VALUES (''cat_stranger.own_rows'', repeat(''x'', 20000000))'),
 	('INSERT INTO cat_stranger.f_attachment (rows, states) VALUES (''cat_stranger.own_rows'', (SELECT string_agg(md5(i::text), '''') FROM generate_series(1, 50000) i))'))
 	v(s);
--- These are attachments: strange, but his own business.
+-- These are attachments of their creator, though unusual.
 SELECT pg_temp.try('INSERT INTO cat_stranger.f_attachment (rows, views, methods, options, n_group_columns, prefix) VALUES
 	(''cat_stranger.own_rows'', ''[3:4][-1:0]={{cat.steps,cat_stranger.own_table},{NULL,1259}}'', ''{{a,NULL}}'', ''"no object"'', -7, repeat(''x'', 500000))');
 SELECT views, length(prefix), methods, options FROM stepadv_internal.attachments('regress_catalog_stranger'::regrole);
 SELECT pg_temp.try('INSERT INTO cat_stranger.f_attachment (rows, views, methods) VALUES (''cat_stranger.own_rows'', ''{}'', ''{}'')');
 SELECT views, methods FROM stepadv_internal.attachments('regress_catalog_stranger'::regrole);
 
--- No code of his runs: not by row security, a rule, a child, a check, an index.
+-- No code of the creator's runs: not by row security, a rule, a child, a check, an index.
 CREATE FUNCTION boom() RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE EXCEPTION 'as %', current_user; END $$;
 ALTER TABLE f_attachment ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY p ON f_attachment USING (boom());
@@ -164,9 +160,7 @@ INSERT INTO temp_attachment (rows) VALUES ('temp_rows');
 SELECT attachment, source FROM stepadv_internal.attachments() WHERE rows = 'temp_rows'::regclass;
 DROP TABLE temp_attachment;
 
--- ----------------------------------------------------------------------
 -- view_columns
--- ----------------------------------------------------------------------
 SET search_path = cat, pg_catalog;
 CREATE DOMAIN cat.words AS text;
 CREATE TABLE t (gone integer, g integer, k varchar(5), x text, y integer, w words, PRIMARY KEY (g));
@@ -197,7 +191,7 @@ ALTER TABLE t RENAME TO "new t";
 SELECT * FROM stepadv_internal.view_columns('united') WHERE column_number = 4;
 ALTER TABLE "new t" RENAME TO t;
 ALTER TABLE t RENAME COLUMN "new x" TO x;
--- Does a column have a value in every row?  If tables declare it, and no outer join or default fills it.
+-- Is a column never NULL? Yes if tables declare it, and no outer join or default fills it.
 CREATE TABLE nn (k integer NOT NULL, l integer);
 CREATE VIEW nn_both AS SELECT k, l, k + 1 AS c FROM nn UNION ALL SELECT k, k, k FROM nn;
 CREATE VIEW nn_none AS SELECT k, NULL AS l FROM nn UNION ALL SELECT NULL, NULL;
@@ -207,7 +201,7 @@ CREATE VIEW nn_below AS SELECT k FROM nn_both;
 CREATE VIEW nn_sub AS SELECT s.k FROM (SELECT k FROM nn WHERE l > 1) s;
 SELECT v.view, a.attname, stepadv_internal.is_never_null(v.view, a.attnum::integer) FROM unnest('{nn,nn_both,nn_none,nn_filled,nn_sets,nn_below,nn_sub}'::regclass[]) WITH ORDINALITY v (view, o)
 JOIN pg_attribute a ON a.attrelid = v.view AND a.attnum > 0 ORDER BY v.o, a.attnum;
--- Sixty levels of joins with itself: no more work than sixty.
+-- Sixty levels of self-joins take no more work than sixty.
 DO $$
 BEGIN
 	CREATE VIEW cat.level0 AS SELECT g FROM cat.t;
@@ -217,9 +211,7 @@ BEGIN
 END $$;
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{level60}', 1, false);
 
--- ----------------------------------------------------------------------
 -- equality_operator
--- ----------------------------------------------------------------------
 CREATE TYPE cat.mood AS ENUM ('sad', 'happy');
 CREATE TYPE cat.pair AS (a integer, b text);
 CREATE TYPE cat.odd_pair AS (a integer, b json);
@@ -245,7 +237,7 @@ SELECT stepadv_internal.equality_operator('json[]'::regtype);
 SELECT stepadv_internal.equality_operator('odd_pair'::regtype);
 SELECT stepadv_internal.equality_operator(4000000000);
 SELECT stepadv_internal.equality_operator(NULL) IS NULL AS of_nothing;
--- A stranger's operators: one called = for built-in types, and one that fits the domain better than its own.
+-- Another user's operators: one called = for built-in types, and one that fits the domain better.
 SET ROLE regress_catalog_stranger;
 CREATE FUNCTION ext.evil(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
 CREATE OPERATOR ext.= (LEFTARG = text, RIGHTARG = text, FUNCTION = ext.evil);
@@ -257,15 +249,13 @@ SELECT stepadv_internal.equality_operator('text'::regtype), stepadv_internal.equ
 SELECT stepadv_internal.equality_operator('ext.price'::regtype);
 SET search_path = cat, pg_catalog;
 
--- ----------------------------------------------------------------------
 -- tables_read
--- ----------------------------------------------------------------------
 CREATE TABLE a (g integer, y integer, x integer);
 CREATE TABLE b (k integer, g integer, z integer);
 CREATE TABLE c (h bigint, z integer);
 CREATE TABLE p (id integer PRIMARY KEY, g integer);
 CREATE VIEW ab AS SELECT b.z, a.g, a.y FROM a JOIN b ON b.k = a.g;
--- The first column of each is asked about.
+-- The first column of each result is asked about.
 CREATE TABLE queries (no serial, query text);
 INSERT INTO queries (query) VALUES
 -- joins
@@ -370,8 +360,7 @@ CREATE VIEW whole AS SELECT g, to_jsonb(u) AS u FROM u;
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads}', 2, false);
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{reads,whole,plain,NULL,4000000000}', 1, false);
 SELECT relation, keys, reads FROM stepadv_internal.tables_read('{t}', 2, false);
--- Of views below only what is read of them: conditions, keys and what is sorted by count, other columns where a view or
--- subquery above has them. The arms of UNION ALL are read by column; UNION compares all of them.
+-- Of views below, only what is read: conditions, keys, sort columns if rows are counted, columns used above. The arms of UNION ALL are read by column; UNION compares all.
 CREATE VIEW wide AS SELECT t.g, t.x, u.z, row_number() OVER (ORDER BY t.y) AS place FROM t LEFT JOIN u ON u.g = t.g;
 CREATE VIEW all_of AS SELECT g, y, x FROM t UNION ALL SELECT g, z, '' FROM u;
 CREATE VIEW any_of AS SELECT g, y FROM t UNION SELECT g, z FROM u;
@@ -403,8 +392,7 @@ SELECT condition, pg_temp.equated(condition, key) FROM (VALUES ('i = k2.i', 'i')
 	('d = k2.d', 'd'), ('n = k2.n', 'n'), ('dt = k2.dt', 'dt'), ('dt = k2.tz', 'tz'), ('ci = k2.ci', 'ci'), ('bp = k2.bp', 'bp'), ('ar = k2.ar', 'ar'),
 	('mo OPERATOR(ext.=) k2.mo', 'mo'), ('bp = k2.t', 't'), ('i = k2.i + 0', 'i'), ('i >= k2.i', 'i'), ('v COLLATE "C" = k2.v', 'v'), ('i IS NOT DISTINCT FROM k2.i', 'i')) c (condition, key);
 
--- They are true: change random rows of a table, and see which rows of the result become others.
--- Keys of the changed rows, old and new, must be all first columns of these.
+-- The answers are true: change random rows of a table, and see which result rows change. The keys of changed rows, old and new, must be among first columns.
 CREATE FUNCTION pg_temp.random_row(tab regclass) RETURNS text LANGUAGE sql VOLATILE AS $$
 	SELECT string_agg(CASE WHEN attname = 'id' THEN (SELECT coalesce(max(id), 0) + 1 FROM cat.p)::text
 		WHEN random() < 0.15 THEN 'NULL' ELSE (1 + floor(3 * random()))::text END, ', ')
@@ -417,7 +405,7 @@ BEGIN
 	EXECUTE 'SELECT array_agg(jsonb_build_array(v.k, to_jsonb(v))) FROM cat.probe AS v (k)' INTO rows;
 	RETURN coalesce(rows, '{}');
 END $$;
--- How often it was not so in so many changes of a table.
+-- How often it was false in so many changes of a table.
 CREATE FUNCTION pg_temp.misses(tab regclass, key text, n_changes integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
 	misses integer := 0;
@@ -515,9 +503,7 @@ END $$;
 SELECT count(*) AS queries, sum(m) AS misses, string_agg(q.query, E'\n') FILTER (WHERE m > 0) AS wrong
 FROM (SELECT pg_temp.random_query() AS query FROM generate_series(1, 60) OFFSET 0) q, pg_temp.misses_of(q.query, 5) m;
 
--- ----------------------------------------------------------------------
 -- as_owner: public functions that do their work as the owner
--- ----------------------------------------------------------------------
 RESET search_path;
 CREATE FUNCTION stepadv_internal.probe(relation regclass, statement text DEFAULT 'SELECT 1') RETURNS TABLE (who name, path text, result text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -529,7 +515,7 @@ BEGIN
 END $$;
 CREATE FUNCTION stepadv.probe(relation regclass, statement text DEFAULT 'SELECT 1') RETURNS TABLE (who name, path text, result text)
 LANGUAGE c AS '$libdir/stepadv', 'stepadv_as_owner';
--- The other half must be the same extension's, with the same types and result.
+-- The inner function must belong to the same extension, with the same types and result.
 SELECT * FROM stepadv.probe('cat.steps');
 ALTER EXTENSION stepadv ADD FUNCTION stepadv.probe(regclass, text);
 SELECT * FROM stepadv.probe('cat.steps');
@@ -548,7 +534,7 @@ DROP FUNCTION stepadv.probe_one(regclass);
 CREATE FUNCTION stepadv.probe_one(relation regclass) RETURNS integer LANGUAGE c AS '$libdir/stepadv', 'stepadv_as_owner';
 ALTER EXTENSION stepadv ADD FUNCTION stepadv.probe_one(regclass);
 SELECT stepadv.probe_one('cat.steps'), stepadv.probe_one(NULL) IS NULL AS of_nothing;
--- A set that an SQL function gives row by row, NULL for a strict one, and a set in the target list.
+-- A set that an SQL function returns row by row, NULL for a strict one, and a set in the target list.
 CREATE FUNCTION stepadv_internal.probe_set(relation regclass) RETURNS SETOF text STRICT LANGUAGE sql AS $$
 	SELECT format('%s %s %s', i, current_user, current_setting('search_path')) FROM generate_series(1, 3) i
 $$;
@@ -560,7 +546,7 @@ SELECT * FROM stepadv.probe_set(NULL);
 SELECT stepadv.probe_set('cat.steps'), stepadv.probe_set(NULL), current_user = session_user AS myself LIMIT 2;
 SELECT (p).who, (p).result FROM (SELECT stepadv.probe(r, 'SELECT 2') AS p FROM unnest('{cat.steps,cat_stranger.own_table,NULL}'::regclass[]) r OFFSET 0) s WHERE (p).who <> session_user;
 
--- Who: the owner, for a superuser and for members of the owner's role; no other user becomes the owner.
+-- Who runs it: the owner, for a superuser and for members of the owner's role; no other user becomes the owner.
 SELECT who, path FROM stepadv.probe('cat_stranger.own_table');
 SELECT who = session_user AS myself FROM unnest('{NULL,4000000000,pg_class}'::regclass[]) r, stepadv.probe(r);
 SET ROLE regress_catalog_member;
@@ -569,7 +555,7 @@ SELECT who FROM stepadv.probe('pg_class');
 SET ROLE regress_catalog_stranger;
 SELECT who FROM stepadv.probe('pg_class');
 SELECT who FROM stepadv.probe('cat.steps');
--- A stranger's code does what he could do himself, and nothing that would outlast the call.
+-- Another user's code does only what that user could do, and nothing that outlasts the call.
 CREATE FUNCTION cat_stranger.evil() RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	SET search_path = public;
@@ -594,7 +580,7 @@ SELECT who, result FROM stepadv.probe('cat_stranger.own_table', 'CREATE TEMP TAB
 SELECT who, result FROM stepadv.probe('cat_stranger.own_table', 'SELECT set_config(''work_mem'', ''77MB'', false)');
 SELECT current_setting('work_mem') <> '77MB' AS not_left, current_setting('search_path') AS path, current_user = session_user AS myself;
 SELECT rolsuper FROM pg_roles WHERE rolname = 'regress_catalog_stranger';
--- From there it is no way on: what is restricted stays restricted, one who is not a member of a role does not become it.
+-- There is no way out: what is restricted stays restricted; a user who is not a member of a role does not become it.
 SELECT who, result FROM stepadv.probe('cat_stranger.own_table', 'SELECT who FROM stepadv.probe(''pg_class'')');
 SELECT who, result FROM stepadv.probe('cat_stranger.own_table', 'SELECT who FROM stepadv.probe(''cat_stranger.evil_view'', ''RESET ROLE'')');
 -- After an error that is caught, everything is as it was.
@@ -607,7 +593,7 @@ EXCEPTION WHEN division_by_zero THEN
 	END IF;
 	CREATE TEMP TABLE not_restricted (a integer);
 END $$;
--- EXECUTE on the inner function is asked for, too.
+-- EXECUTE on the inner function is required, too.
 REVOKE EXECUTE ON FUNCTION stepadv_internal.probe(regclass, text) FROM PUBLIC;
 SET ROLE regress_catalog_owner;
 SELECT who FROM stepadv.probe('cat.steps');

@@ -1,5 +1,4 @@
--- text_similarity and state_cluster. The ratios are what Python's
--- difflib.SequenceMatcher(None, a, b).ratio() returns.
+-- text_similarity and state_cluster. Expected ratios are those of Python's difflib.SequenceMatcher(None, a, b).ratio().
 SET search_path = stepadv, public;
 
 SELECT name, abs(text_similarity(a, b) - ratio) < 1e-15 AS ok

@@ -2,8 +2,7 @@
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 
--- By hand.  Task 1: a succeeds, b and c do not; a and b look and see a key, which
--- a takes and b drops; c gives up.  Task 2: d is not judged.
+-- By hand.  Task 1: a succeeds, b and c do not; a and b look and see a key, which a takes and b drops; c gives up.  Task 2: d is not judged.
 CREATE TABLE cmp_hand (id int PRIMARY KEY, task int, run text, n int, obs text, act text, score float8);
 INSERT INTO cmp_hand VALUES
 	(1, 1, 'a', 0, 'door', 'look', 0), (2, 1, 'a', 1, 'key', 'take', 1),
@@ -26,9 +25,7 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run',
 SELECT success, quadrant, n_steps FROM cmp_near_quadrants WHERE task = 1 ORDER BY 1, 2;
 SELECT stepadv.detach('cmp_hand') > 10 AS dropped;
 
--- Random: 12 groups of 6 rollouts of 1 to 8 steps with all there is to compare.
--- NULL states and actions; group 3 is uniform, no rollout of group 5 and one in
--- seven of the others is judged; some say success themselves, against their return.
+-- Random: 12 groups of 6 rollouts of 1 to 8 steps. NULL states and actions; group 3 is uniform, group 5 not judged, nor one rollout in seven; some have success set.
 CREATE FUNCTION pg_temp.r(seed text, n int) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT (('x' || substr(md5(seed), 1, 7))::bit(28)::int) % n $$;
 CREATE TABLE cmp_steps AS
 SELECT grp || '/' || run AS grp, 'r' || traj AS traj, n, nullif(pg_temp.r('s' || k, 5), 4) AS st, nullif(pg_temp.r('a' || k, 4), 3) AS act,
@@ -65,8 +62,7 @@ FROM cmp_single s JOIN cmp_steps_compare c USING (grp, rollout_id, step_no) GROU
 SELECT bool_and(c.success IS NOT DISTINCT FROM r.success) AS equal, count(*) FILTER (WHERE c.success) > 20 AS successes, count(*) FILTER (WHERE NOT c.success) > 20 AS failures,
 	count(*) FILTER (WHERE c.success IS NULL) > 20 AS not_judged, bool_and(c.base_rtmc = 'base ' || c.base_success || '-' || c.step_no) AS own_columns
 FROM cmp_steps_compare c JOIN cmp_steps_rollouts r USING (grp, rollout_id);
--- What the zipping rests on: every function has a row per step, in one order,
--- in any order of the steps and of the parts of a group.
+-- The columns rely on this: every function returns a row per step, in one order, whatever the order of the steps and parts.
 SELECT count(*) AS steps, count(*) FILTER (WHERE NOT (c.n = 11 AND c.same)) AS out_of_step
 FROM (SELECT stepadv.rollup(g ORDER BY part DESC) AS g FROM (
 		SELECT part, stepadv.rollout_agg(pg_temp.r(i::text, 1000000), traj, i, i % 3, i % 2, i % 5, i % 7 = 0, i % 4, i, i, 1 ORDER BY md5(i::text)) AS g
@@ -130,7 +126,7 @@ FROM (VALUES
 	('compare', pg_temp.plan('SELECT grpo FROM cmp_steps_compare WHERE grp = ''1/1''')),
 	('quadrants', pg_temp.plan('SELECT * FROM cmp_steps_quadrants WHERE grp = ''1/1''')),
 	('disagreements', pg_temp.plan('SELECT difference FROM cmp_steps_disagreements WHERE grp = ''1/1'''))) p(name, plan);
--- What became of a step is not remembered: no other has the same advantages.
+-- The plan has no Memoize node: no two steps have the same advantages.
 SELECT pg_temp.plan('SELECT * FROM cmp_steps_disagreements') LIKE '%Memoize%' AS remembers;
 RESET enable_seqscan;
 
@@ -145,20 +141,18 @@ FROM (SELECT s.method, s.grp, sqrt(avg(s.advantage ^ 2)) AS scale, bool_and(d.sc
 	FROM cmp_single s JOIN cmp_thr_disagreements d ON (d.grp, d.rollout_id, d.step_no, d.method_a, d.method_b) = (s.grp, s.rollout_id, s.step_no, 'grpo', s.method) GROUP BY 1, 2) x
 GROUP BY 1 ORDER BY 1;
 
--- The policy version of a rollout divides the counts, not the advantages.  By hand, of
--- cmp_hand, where a and c are of v1, b and d of v2: v1 has the two ++ of a and the -- of c.
+-- The policy version divides counts, not advantages. By hand, of cmp_hand, where a and c are of v1, b and d of v2: v1 has the two ++ of a and the -- of c.
 CREATE TABLE cmp_hand_runs (task int, run text, version text);
 INSERT INTO cmp_hand_runs VALUES (1, 'a', 'v1'), (1, 'b', 'v2'), (1, 'c', 'v1'), (2, 'd', 'v2');
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"show_rollouts": "cmp_hand_runs", "compare": {"methods": "rtmc, grpo"}}');
 SELECT task, policy_version, success, quadrant, n_steps, share FROM cmp_hand_quadrants ORDER BY 1, 2, 3, 4;
 SELECT step_id, policy_version, version, round(difference::numeric, 3) AS difference FROM cmp_hand_disagreements ORDER BY 1;
--- A version that is not known is one of its own.
+-- An unknown version is a version of its own.
 DELETE FROM cmp_hand_runs WHERE run = 'b';
 SELECT task, policy_version, success, quadrant, n_steps, share FROM cmp_hand_quadrants WHERE task = 1 ORDER BY 1, 2, 3, 4;
 SELECT stepadv.detach('cmp_hand') > 10 AS dropped;
 
--- Wherever the version is, against a plain count of what _compare shows.  In the steps it
--- is that of the first that has one, regardless of later ones.
+-- Wherever the version is, against a plain count over _compare. In the steps it is that of the first step that has one.
 CREATE TABLE cmp_versions AS SELECT s.*, CASE WHEN pg_temp.r('none' || success, 5) = 0 THEN NULL WHEN n > 1 THEN 'later' WHEN n = 1 OR pg_temp.r('first' || success, 3) > 0 THEN 'v' || pg_temp.r('version' || success, 3) END AS policy_version FROM cmp_steps s;
 CREATE TABLE cmp_versions_flat AS TABLE cmp_versions;
 CREATE INDEX ON cmp_versions (grp);
@@ -235,7 +229,7 @@ SELECT stepadv.detach(s) > 5 AS dropped FROM unnest('{cmp_versions,cmp_versions_
 DROP VIEW cmp_keyed, cmp_keyed_same;
 DROP TABLE cmp_hand_runs, cmp_versions, cmp_versions_flat, cmp_runs, cmp_runs_flat, cmp_by_hand;
 
--- Little to compare.
+-- Tables with little to compare.
 SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'cmp_two', options => '{"show_columns": [], "compare": {"methods": "grpo,rloo"}}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'cmp_two_compare'::regclass AND attnum > 0;
 SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'cmp_one', options => '{"compare": {"methods": "rloo"}}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
@@ -251,8 +245,7 @@ SELECT grp, success, quadrant, n_steps, share FROM cmp_empty_quadrants WHERE met
 SELECT count(*) FROM cmp_empty_disagreements;
 SELECT rollout_id, success, grpo, rtmc FROM cmp_empty_compare ORDER BY 1;
 
--- A group without any value of a critic has no GAE beside the others; where some
--- are there and one is missing it is an error, as in _gae.
+-- A group without any critic value has no GAE; where some values are missing it is an error, as in _gae.
 CREATE TABLE cmp_values AS SELECT g AS grp, t AS traj, n, t % 2 AS rew, CASE WHEN g > 1 THEN n / 4.0 END AS val FROM generate_series(1, 2) g, generate_series(1, 3) t, generate_series(0, 2) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_values', '{grp}', 'traj', 'n', reward => 'rew', columns => '{"value": "val"}', views => '{all}', options => '{"compare": {"methods": "grpo,rloo,gae"}}');
 SELECT grp, count(*), count(gae) AS gae, count(grpo) AS grpo FROM cmp_values_compare GROUP BY grp ORDER BY grp;
@@ -266,7 +259,7 @@ CREATE TABLE cmp_tiny AS SELECT 1 AS grp, t AS traj, 0 AS n, t * 1e-200::float8 
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_tiny', '{grp}', 'traj', 'n', reward => 'rew', views => '{all}', options => '{"disagreements": {"threshold": 0}, "compare": {"methods": "grpo,rloo"}}');
 SELECT rollout_id, advantage_b, scaled_a, scaled_b, difference, opposite_sign FROM cmp_tiny_disagreements ORDER BY 1;
 
--- Names made to break out, and those that the views' own text uses.
+-- Names that would break out of quoting, and those that the views' own text uses.
 CREATE TABLE "cmp 'x"";%s $1" AS SELECT grp AS rollouts, 1 AS "f", grp AS "g.'signs", traj AS "a", n AS "s.n", st AS "c ""st", act AS "%I", rew AS "p", won AS "success" FROM cmp_steps;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('"cmp ''x"";%s $1"', ARRAY['rollouts', 'f', 'g.''signs'], 'a', 's.n', 'c "st', '%I', 'p', columns => '{"success": "success"}', views => '{all}', prefix => 'cmp ''x";', options => '{"success_above": 0.7, "compare": {"methods": "grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
 SELECT count(*) = (SELECT count(*) FROM cmp_thr_compare) AS all_steps, bool_and(x.rtmc IS NOT DISTINCT FROM t.rtmc AND x.tempo IS NOT DISTINCT FROM t.tempo AND x.success IS NOT DISTINCT FROM t.success) AS equal
@@ -282,8 +275,7 @@ BEGIN
 END $$;
 SELECT count(*) AS different FROM (TABLE "cmp 'x"";_quadrants" EXCEPT TABLE cmp_again_quadrants) x;
 
--- The canonical tables: the columns of the rollout are there too.  grpo: 1 and 0
--- have sd sqrt(1/2).  rtmc, p = 1/2: v = (2/2 + 0.99) / 4 in the first state, (2/2 + 1) / 4 in the second.
+-- The canonical tables: with the rollout's columns. grpo: 1 and 0 have sd sqrt(1/2). rtmc, p = 1/2: v = (2/2 + 0.99) / 4 in the first state, (2/2 + 1) / 4 in the second.
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cmp_rl', group_by => '{group_id}', views => '{all}');
 INSERT INTO cmp_rl.rollouts (group_id, rollout_id, outcome, success) VALUES ('g', 'a', 1, true), ('g', 'b', 0, NULL), ('g', 'c', NULL, NULL);
 INSERT INTO cmp_rl.steps (group_id, rollout_id, step_no, action, state, action_hash) SELECT 'g', r, n, 'act ' || n, n, n + (r = 'a')::int FROM unnest('{a,b,c}'::text[]) r, generate_series(0, 1) n;
@@ -291,14 +283,13 @@ SELECT rollout_id, step_no, success, rollout_success, outcome, action, round(grp
 SELECT success, quadrant, n_steps FROM cmp_rl.steps_quadrants WHERE group_id = 'g' AND method_a = 'grpo' AND method_b = 'rtmc' ORDER BY 1, 2;
 DROP SCHEMA cmp_rl CASCADE;
 
--- A masked GAE needs the actions, also those derived from tool calls:
--- here every step is one, so nothing is masked.
+-- A masked GAE needs the actions, also derived ones: here every step has one, so nothing is masked.
 CREATE TABLE cmp_masked AS SELECT 1 AS grp, t AS traj, n, 'bash' AS tool, (t + n) % 3 AS rew, n / 4.0 AS val FROM generate_series(1, 3) t, generate_series(0, 3) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_masked', '{grp}', 'traj', 'n', reward => 'rew', columns => '{"value": "val", "tool": "tool"}', views => '{all}', options => '{"gae": {"masked": true}}');
 SELECT count(*) AS steps, bool_and(g.advantage = u.advantage AND c.gae = u.advantage) AS equal
 FROM cmp_masked_gae g JOIN cmp_masked_compare c USING (rollout_id, step_no) JOIN (SELECT u.* FROM cmp_masked_values v, stepadv.gae(v.rollouts) u) u USING (rollout_id, step_no);
 
--- What is refused.
+-- Errors.
 \set VERBOSITY terse
 CREATE FUNCTION pg_temp.try(options jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE hint text;

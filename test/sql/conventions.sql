@@ -1,13 +1,11 @@
--- What the papers say, one option away: each of these options by attach, where it must
--- come to what the function says; and which of them public code has as its default.
+-- The papers' conventions as options: through attach each gives what the function gives; and which of them public code uses by default.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 SET jit = off;
 CREATE SCHEMA conventions;
 SET search_path = conventions, stepadv, public;
 
--- Tasks with states that meet, turn rewards that some rollouts lack, tool calls; the
--- rollout of task 4 is alone, and rollout 3 of each task is not judged.
+-- Tasks with shared states, partly missing turn rewards, tool calls; the rollout of task 4 is alone, and rollout 3 of each task is not judged.
 CREATE TABLE s AS
 SELECT (t * 100 + r * 10 + n)::bigint AS id, t AS task, t * 10 + r AS rollout, n AS no, (n + r % 2) % 3 AS state, 'a' || (r * n) % 3 AS action,
 	CASE WHEN r <> 3 THEN CASE n WHEN 4 THEN ((r * t) % 4) / 2.0 ELSE 0.25 * (n % 2) END END::float8 AS reward,
@@ -40,7 +38,7 @@ SELECT count(*) > 10 AS edges, count(*) FILTER (WHERE t.v IS DISTINCT FROM a.v O
 FROM s_rtmc_tree t JOIN g USING (task), rtmc(g, gamma => 0.9, prior_mean => 'start_value') a WHERE a.step_id = t.step_id;
 SELECT count(*) FILTER (WHERE e.n_visits = 1) > 3 AS edges, count(*) FILTER (WHERE e.n_visits = 1 AND e.graph_advantage IS DISTINCT FROM a.graph_advantage) AS off
 FROM s_graph_edges e JOIN g USING (task), graphgpo(g, normalise => 'mean', epsilon_scale => 'state') a WHERE a.step_id = e.step_id;
--- A word that is none is an error of attach
+-- An unknown value is an error of attach
 SELECT count(*) FROM attach('s', '{task}', 'rollout', 'no', state => 'state', action => 'action', reward => 'reward', views => '{all}', prefix => 'bad', options => '{"rtmc": {"prior_mean": "mean"}}');
 SELECT count(*) FROM attach('s', '{task}', 'rollout', 'no', state => 'state', reward => 'reward', views => '{all}', prefix => 'bad', options => '{"graphgpo": {"epsilon_scale": "batch"}}');
 

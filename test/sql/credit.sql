@@ -1,6 +1,4 @@
--- The measuring of credit (test/credit): exact values against a solution by hand
--- and against elimination, rollouts that follow the policy, the statistics of
--- made-up answers, and a method that returns the truth, from end to end.
+-- The credit benchmark (test/credit): exact values by hand and by elimination, rollouts that follow the policy, statistics of made-up answers, a method that returns the truth.
 -- (Compiling these queries would take longer than running them.)
 SET jit = off;
 SET client_min_messages = warning;
@@ -34,7 +32,7 @@ FROM credit.truth t JOIN (VALUES
 -- The advantage is the undiscounted one, for any discount of q and v.
 SELECT gamma, action, round((advantage * 13)::numeric, 12) AS thirteenths FROM credit.truth WHERE problem = 'hand' ORDER BY gamma, cell;
 
--- A map: a key to the left, a door and the goal to the right.
+-- A map: a key on the left, a door and the goal on the right.
 SELECT credit.add_map('corridor', 'test', '', ARRAY['kSKG'], slip => 0.2, skill => 3, hazard => 0);
 SELECT state, action, weight, outcomes FROM credit.choices WHERE problem = 'corridor' ORDER BY state COLLATE "C", action COLLATE "C";
 SELECT state, look FROM credit.looks WHERE problem = 'corridor' ORDER BY state COLLATE "C";
@@ -42,9 +40,7 @@ DELETE FROM credit.looks WHERE problem = 'corridor';
 DELETE FROM credit.choices WHERE problem = 'corridor';
 DELETE FROM credit.problems WHERE problem = 'corridor';
 
--- All problems: nothing wrong in the rows, success near .45, and the equations
--- hold (they were not used in this form: V is the mean of the policy's Q, and its
--- own choice has no advantage).
+-- All problems: no bad rows, success near .45, and the equations hold (not solved in this form: V is the mean of the policy's Q; the policy's choice has no advantage).
 SELECT * FROM credit.mistakes;
 SELECT count(*) AS problems, count(DISTINCT kind) AS kinds FROM credit.problems WHERE kind <> 'test';
 SELECT p.problem, v FROM credit.problems p JOIN credit.truth t ON t.problem = p.problem AND t.state = p.start AND gamma = 1
@@ -77,8 +73,7 @@ FROM credit.simulate('shop', 200) s JOIN credit.truth t USING (cell) WHERE gamma
 SELECT count(*) AS changed FROM (SELECT * FROM credit.simulate('walls', 50, 7) EXCEPT SELECT * FROM credit.simulate('walls', 90, 7)) x;
 SELECT count(*) > 500 AS other_seed_differs FROM (SELECT * FROM credit.simulate('walls', 50, 8) EXCEPT SELECT * FROM credit.simulate('walls', 50, 7)) x;
 
--- They follow the policy and the transitions: within four standard errors, over
--- all choices and outcomes; and are on average as far off as chance has it.
+-- They follow the policy and the transitions: each choice and outcome within four standard errors, and the average deviation as chance predicts.
 CREATE TEMP TABLE drawn AS
 SELECT p.problem, s.* FROM (VALUES ('rooms'), ('walls'), ('shop'), ('find the fault'), ('hand, hazard')) p(problem), credit.simulate(p.problem, 1500) s;
 SELECT count(*) > 100 AS enough, bool_and(abs(n - expected) <= 4 * sqrt(expected * (1 - mass)) + 1) AS agrees,
@@ -93,9 +88,7 @@ JOIN credit.problems p USING (problem) JOIN LATERAL (SELECT v FROM credit.truth 
 SELECT problem, count(DISTINCT state_hash) AS exact, count(DISTINCT look_hash) AS hidden, count(DISTINCT fine_hash) AS finer
 FROM drawn GROUP BY problem ORDER BY problem COLLATE "C";
 
--- Rank correlation of known lists, ties by their mean rank: .8207826816681233
--- (the textbook's 1 - 6 sum d^2 / (n^3 - n) is for lists without ties), the reverse,
--- answers that are all alike: 0; a truth that is all alike says nothing.
+-- Rank correlation of known lists, ties by mean rank (the textbook's formula is for lists without ties): .8207826816681233; the reverse; equal answers: 0; a group of equal truths does not count.
 -- Signs: 4 in group 1 above .03, all right; 3 in group 2 and 2 in group 3, none: 0 is wrong.
 CREATE TEMP TABLE known AS
 SELECT 1 AS group_id, i AS cell, t AS truth, a AS answer FROM (VALUES (1, 0.01, 5.0), (2, 0.2, 6), (3, 0.3, 7), (4, 0.4, 8), (5, 0.5, 7)) v(i, t, a)
@@ -113,17 +106,15 @@ FROM credit.judge('SELECT group_id, cell, truth + 1e-15 * (random() - 0.5) AS tr
 SELECT slope, abs(bias - (11.0 / 6 - sqrt(3))) < 1e-14 AS bias, abs(variance - 1.0 / 6) < 1e-14 AS variance
 FROM credit.judge('SELECT * FROM (VALUES (1, 1, 1, 1), (2, 1, 1, 3), (1, 2, -1, -1), (2, 2, -1, -1)) v(group_id, cell, truth, answer)');
 
--- Coverage: one row for each pair of a group, 1.96 errors count as covered, an
--- error of 0 only where q is exact; a stderr that there is not is not counted.
+-- Coverage: one row for each pair of a group; 1.96 errors count as covered, an error of 0 only where q is exact; a missing stderr is not counted.
 SELECT * FROM credit.coverage($$SELECT * FROM (VALUES
 	(1, 1, 1, 1, 0.5, NULL, 0.05, 0.4), (1, 1, 2, 2, 0.5, 0.1, 0.06, 0.4), (1, 1, 2, 2, 0.5, 0.1, 0.06, 0.4), (2, 1, 2, 3, 0.5, 0.1, 0.2, 0.2), (2, 1, 3, 3, 1, 0, 0.1, 1),
 	(2, 1, 4, 3, 1, 0, 0.1, 0.9), (2, 2, 1, 7, 0.396, 0.1, 0.1, 0.2), (2, 2, 2, 16, 0.4, 0.1, 0.1, 0.2)) v(group_id, state, action, visits, q, stderr, q_error, truth)$$) ORDER BY visits COLLATE "C";
--- Calibration: signs are right or wrong where there is one, and the truth is far enough from 0.
+-- Calibration: the sign counts where an answer has one, and the truth is far enough from 0.
 SELECT * FROM credit.calibration($$SELECT * FROM (VALUES
 	(0.1, 0.2, 0.55), (0.1, -0.2, 0.55), (0.1, 0, 0.5), (0.02, 0.2, 0.55), (-0.1, -3, 0.6), (-0.1, -3, 0.8999), (0.1, 1, 0.9), (0.1, 1, 1)) v(truth, answer, confidence)$$) ORDER BY 1;
 
--- From end to end: the truth scores right, and its opposite wrong;
--- pooled, the groups that are left over take no part (5 groups in pools of 2).
+-- End to end: the truth scores right, its opposite wrong; groups left over by pooling take no part (5 groups in pools of 2).
 INSERT INTO credit.methods (method, expression, gamma, pool) VALUES
 	('truth', '(SELECT s.step_id, t.truth AS advantage FROM stepadv.steps(g) s JOIN sample t USING (step_id))', NULL, 1),
 	('opposite', '(SELECT s.step_id, -2 * t.truth AS advantage FROM stepadv.steps(g) s JOIN sample t USING (step_id))', NULL, 1),
@@ -132,12 +123,11 @@ INSERT INTO credit.methods (method, expression, gamma, pool) VALUES
 SELECT credit.run('shop', 'exact', 4, 5), credit.run('shop', 'finer', 4, 5);
 SELECT states, method, groups, rank, signs_right::float8 / signs AS right, round(slope::numeric, 6) AS slope, round(bias::numeric, 6) AS bias, round(variance::numeric, 6) AS variance
 FROM credit.results WHERE method <> 'rtmc' ORDER BY states, method COLLATE "C";
--- The estimates of rtmc from the rows of its own group, with q against the truth
--- at its own discount.
+-- The estimates of rtmc from its group's rows, with q against the truth at its own discount.
 SELECT sum(cases) AS pairs, sum(cases) = (SELECT count(*) FROM (SELECT DISTINCT (rollout_id - 1) / 4, cell FROM credit.simulate('shop', 20)) x) AS all_pairs,
 	sum(with_stderr) = sum(cases) FILTER (WHERE visits <> '1') AS errors_from_two_on, bool_and(abs(q_bias) <= q_rms) AS bias_within_rms
 FROM credit.coverages;
--- Stated errors hold the truth in 90 to 98 of 100 cases, and signs are right as often as stated: two problems of other kinds, 120 groups of 8, always the same ones.
+-- Stated errors cover the truth in 90 to 98 of 100 cases, and signs are right as often as stated: two problems of different kinds, 120 fixed groups of 8.
 CREATE FUNCTION credit.stated_errors(problem text, expression text, gamma float8) RETURNS TABLE (covered float8, covered_once float8, right_below_90 float8, right_above_90 float8)
 LANGUAGE plpgsql AS
 $$
@@ -159,8 +149,7 @@ SELECT p.problem, m.method, e.covered BETWEEN 0.9 AND 0.98 AS covered, e.covered
 	e.right_below_90 BETWEEN 0.6 AND 0.9 AS right_below_90, e.right_above_90 BETWEEN 0.9 AND 1 AS right_above_90
 FROM unnest('{ice,migration}'::text[]) p(problem), (VALUES ('rtmc', 'stepadv.rtmc(g, gamma => 0.9, prior => 0)'), ('batch_td', 'stepadv.batch_td(g, gamma => 0.9, prior => 0)')) m(method, expression),
 	credit.stated_errors(p.problem, m.expression, 0.9) e ORDER BY 1, 2;
--- Smaller groups and other draws: the truth, or its opposite, is the same in every sample.  Rollouts' returns, too,
--- are in a smaller group what they are in a larger, but differ within equal state and action: by the same share as here by hand.
+-- Smaller groups and other draws: the truth and its opposite are the same in every sample, as is the share of return variance within equal state and action.
 UPDATE credit.methods SET colour = 'black', gamma = nullif(method <> 'rtmc', false)::integer WHERE method IN ('truth', 'opposite', 'rtmc');
 INSERT INTO credit.methods (method, expression, colour) VALUES ('reinforce', 'stepadv.reinforce(g)', 'black');
 SELECT credit.run_resampling('shop', 2, 1, 5);

@@ -1,5 +1,4 @@
--- Whether advantages predict rollouts left out: which are left out, the group without them and with
--- shuffled outcomes, sums against plain SQL, over groups, over attachments, choice of states, and what is refused.
+-- Do advantages predict rollouts that were left out? Which are left out, shuffled outcomes, sums against plain SQL, attachments, choice of states, errors.
 CREATE SCHEMA credit_check;
 SET search_path = credit_check, stepadv, stepadv_internal, public;
 SET jit = off;
@@ -51,19 +50,19 @@ SELECT bool_and(s.reward = 0 OR s.step_no = (SELECT max(l.step_no) FROM steps(gr
 FROM groups, steps(shuffle_outcomes(g, 3, 1)) s JOIN rollouts(g) r USING (rollout_id) JOIN steps(g) o USING (step_id) WHERE r.judged;
 -- Every outcome goes to every rollout equally often.
 SELECT count(*) AS pairs, min(n) > 60 AND max(n) < 140 AS alike FROM (SELECT r.rollout_id, r.return, count(*) AS n FROM (SELECT rollout_agg(i, i, 0, 1, 1, i) AS g FROM generate_series(1, 10) i) x, generate_series(1, 1000) z, rollouts(shuffle_outcomes(g, z, 1)) r GROUP BY 1, 2) p;
--- Of several policies those of each among themselves, less their mean.
+-- With several policies, outcomes are shuffled within each policy, after its mean is subtracted.
 CREATE TABLE mixed AS SELECT rollout_agg(i, i, 0, 1, 1, i, i > 7, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i % 2) AS g FROM generate_series(1, 10) i;
 SELECT z, r.rollout_id % 2 AS policy, array_agg(r.return ORDER BY r.return) AS outcomes, count(*) FILTER (WHERE r.return = r.rollout_id - 6 + r.rollout_id % 2) AS own, count(*) FILTER (WHERE r.success) AS successes
 FROM mixed, generate_series(0, 1) z, rollouts(shuffle_outcomes(g, z, 1)) r GROUP BY 1, 2 ORDER BY 1, 2;
 
--- By hand. State 1; rollouts 1 and 2 take action 1 and receive 1 and 0, rollouts 3 and 4 action 2, 0 and 0. Said is the return minus the mean of the others' returns.
+-- By hand. State 1; rollouts 1 and 2 take action 1 and receive 1 and 0, rollouts 3 and 4 action 2, 0 and 0. The advantage is the return minus the mean of the others' returns.
 -- Without 1: all receive 0, no prediction. V = 0, y = 1.
 -- Without 2: 2/3 of action 1, -1/3 of action 2 (twice). V = (1 + 1/2 * 1/3) / (3 + 1/2) = 1/3, y = -1/3.
 -- Without 3, or 4: 1/6 of action 1 (twice), -1/3 of action 2. y = -1/3.
 -- x y: -2/9 + 1/9 + 1/9; x x: 4/9 + 1/9 + 1/9; y y: 1 + 3/9.
 SELECT c.sums[1][1] AS steps, c.sums[1][2] AS covered, c.sums[1][3]::numeric(15, 12) AS xy, c.sums[1][4]::numeric(15, 12) AS "2/3", c.sums[1][5]::numeric(15, 12) AS "4/3", array_dims(c.sums) AS dims
 FROM (SELECT rollout_agg(i, i, 0, 1, 1 + i / 3, (i = 1)::integer) AS g FROM generate_series(1, 4) i) x, credit_sums(ARRAY[g], 'grpo', '{"normalise": "mean"}') c(sums);
--- The first candidate is the group: without it there is nothing to check.
+-- The first candidate is the group itself: without it there is nothing to check.
 SELECT credit_agg(ARRAY[NULL]::rollout_group[], 2, 1, 1, 0, 1, '{{1}}');
 -- Another candidate, in which 4 is in a state of its own; the first, of one state, is a control and has no part in y. V without 1 is 0; without 2 or 3 (1 + 1/2 * 1/3) / (2 + 1/2) = 7/15; of 4's state the others know
 -- their start value, 1/3. So y: 1, -7/15, -7/15, -1/3; and y y: 1 + 2 * 49/225 + 1/9. The second candidate says of 2: 2/3, 1/2 more than of its state, of 3 and 4 nothing.
@@ -119,7 +118,7 @@ SELECT count(*) AS of_none FROM credit_check('{}');
 SELECT credit_check('{1,2}');
 SELECT credit_check('{1,2,3,4,5,6,7,8,9,10,NULL}');
 
--- Noise predicts nothing: outcomes of a fair coin, independent of the actions. A method that is right predicts, and its opposite predicts the opposite.
+-- Noise predicts nothing: outcomes of a fair coin, independent of the actions. A correct method predicts, and its opposite predicts the opposite.
 CREATE TABLE coins AS SELECT n, rollout_agg(n * 1000 + r * 10 + t, r, t, dice(n, r, t, 1) % 3, dice(n, r, t, 2) % 2, CASE WHEN t = 3 THEN dice(n, r, 3) / 16 % 2 END) AS noise,
 	rollout_agg(n * 1000 + r * 10 + t, r, t, dice(n, r, t, 1) % 3, dice(n, r, t, 2) % 2, dice(n, r, t, 2) % 2) AS worth FROM generate_series(1, 60) n, generate_series(1, 8) r, generate_series(0, 3) t GROUP BY n;
 CREATE FUNCTION opposite(rollouts rollout_group, gamma float8 DEFAULT 0.99) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
@@ -138,7 +137,7 @@ SELECT bool_and((SELECT bool_and(abs(one - other) < 1e-9) FROM unnest(c.s[1:1][1
 	SELECT credit_sums(ARRAY[rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost)]) AS s FROM steps(by_turn(g))) d WHERE NOT EXISTS (SELECT FROM rollouts(groups.g) WHERE n_steps = 0 OR NOT judged);
 SELECT sum(a.s[1][1]) > sum(b.s[1][1]) AS sampled FROM groups, LATERAL (SELECT credit_sums(ARRAY[g]) AS s) a, LATERAL (SELECT credit_sums(ARRAY[g], max_rollouts => 2) AS s) b;
 
--- No rollout judged, one rollout, no steps; what is refused.
+-- No rollout judged, one rollout, no steps; errors.
 SELECT i, credit_sums(ARRAY[g]) IS NULL AS none FROM (VALUES (1, (SELECT rollout_agg(i, i, 0, 1, 1, NULL) FROM generate_series(1, 3) i)), (2, (SELECT rollout_agg(1, 1, 0, 1, 1, 1))), (3, (SELECT rollout_agg(NULL, i, NULL, 1, 1, 1) FROM generate_series(1, 3) i))) v(i, g) ORDER BY i;
 SELECT credit_sums(NULL) IS NULL AS of_none, credit_sums('{}') IS NULL AS of_no_candidate;
 SELECT credit_sums(ARRAY[g, NULL]) FROM groups WHERE n = 5;
@@ -202,7 +201,7 @@ SELECT bool_and(abs(c.score + c.by_chance - d.score - d.by_chance) < 1e-9 AND c.
 	SELECT n.state, d.* FROM (SELECT array_agg(credit_sums(ARRAY[v, history_states(v, 'last', 2), history_states(v, 'set'), history_states(v, 'root'), a, l, k])) AS s FROM (SELECT rollout_agg(t, r, t, signature_hash(room), signature_hash(action), reward) AS v,
 		rollout_agg(t, r, t, has_key::integer * 2 + (t < 4)::integer, signature_hash(action), reward) AS k, rollout_agg(t, r, t, has_key::integer * 2 + (t < 4)::integer + has_lamp::integer * 4, signature_hash(action), reward) AS a, rollout_agg(t, r, t, luck, signature_hash(action), reward) AS l FROM walk GROUP BY g) x) x,
 	credit_check(s) d, unnest('{as attached,last two actions,set of actions,stateless,all,luck,room and key}'::text[]) WITH ORDINALITY n(state, i) WHERE n.i = d.candidate) d USING (state);
--- Methods that trust the state are warned of where it hides something: of tasks with 16 groups, by state_check. Not where it tells all, or where tasks are not known.
+-- Methods that trust the state get a warning if state_check finds that states of tasks with 16 groups hide something. No warning if they hide nothing, or tasks are unknown.
 CREATE VIEW of_tasks AS SELECT CASE WHEN g <= 20 THEN 'a' WHEN g <= 40 THEN 'b' END AS task, *, format('%s %s %s %s', room, has_key, has_lamp, t) AS all_of_it FROM walk WHERE g <= 55;
 CREATE FUNCTION said(state text, task jsonb) RETURNS TABLE (method text, warning text, best boolean) LANGUAGE plpgsql AS $$
 BEGIN
@@ -222,7 +221,7 @@ CREATE TABLE warned AS SELECT i, p.prefix, c.state, substring(c.finding FROM 'bu
 	choose_state('of_tasks'::regclass, '{"all": "all_of_it"}', NULL, p.method, prefix => p.prefix) c;
 SELECT state, regexp_replace(max(warning), 'p [^)]*', 'p …') AS warning, array_agg(warning IS NOT NULL ORDER BY i) AS warned FROM warned GROUP BY 1 ORDER BY 1;
 SELECT detach('of_tasks'::regclass, 'by_role') > 0 AS by_role, detach('of_tasks'::regclass, 'by_key') > 0 AS by_key;
--- p: the least of the tasks, times their number; 15 groups of a task are too few.
+-- p: the smallest p of the tasks, times their number; 15 groups of a task are too few.
 CREATE TABLE of_task AS SELECT coalesce(task, 'c') AS task, g, rollout_agg(t, r, t, signature_hash(room), signature_hash(action), reward) AS v FROM of_tasks GROUP BY task, g;
 SELECT hidden_p(array_agg(v), array_agg(task)) < 0.001 AS hides, round((2 * (SELECT min(c.p_value) FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task < 'c' GROUP BY task) x, state_check(vs) c) / hidden_p(array_agg(v), array_agg(task)))::numeric, 9) AS ratio,
 	(SELECT min(c.p_value) < 0.001 FROM (SELECT array_agg(v) AS vs FROM of_task WHERE task = 'c') x, state_check(vs) c) AS fifteen_hide, hidden_p(array_agg(v) FILTER (WHERE task = 'c'), array_agg(task) FILTER (WHERE task = 'c')) AS of_fifteen FROM of_task;
@@ -250,7 +249,7 @@ SELECT states FROM attachments() WHERE prefix = 'few_walks';
 CREATE TABLE lots AS SELECT g, r, t, dice(g, r, t) % 3 AS action, CASE WHEN t = 2 THEN dice(g, r) / 16 % 2 END AS reward FROM generate_series(1, 16) g, generate_series(1, 6) r, generate_series(0, 2) t;
 SELECT count(*) AS attached FROM attach('lots'::regclass, '{g}'::text[], 'r', 't', NULL, 'action', 'reward', views => '{values}', options => '{"states": "auto"}');
 SELECT states FROM attachments() WHERE prefix = 'lots';
--- Two states are as good, as each action says when it is taken: their advantages are averaged, less where an action is rare
+-- Two states score equally: their advantages are averaged, and shrunk where an action is rare
 CREATE TABLE doors AS SELECT g, r, t, t || (ARRAY['open', 'wait'])[dice(g, r, t) / 16 % 2 + 1] AS action, CASE WHEN t = 2 THEN (dice(g, r, 1) + dice(g, r, 2)) / 16 % 2 END AS reward FROM generate_series(1, 24) g, generate_series(1, 10) r, generate_series(0, 2) t;
 UPDATE doors d SET reward = (d.action = '2open' AND e.action = '1wait' OR d.action = '2wait' AND e.action = '1open')::integer FROM doors e WHERE d.t = 2 AND (e.g, e.r, e.t) = (d.g, d.r, 1);
 SELECT view_name FROM attach('doors'::regclass, '{g}'::text[], 'r', 't', NULL, 'action', 'reward', views => '{values}', options => '{"states": "auto"}');
@@ -263,7 +262,7 @@ TRUNCATE lots;
 SELECT attach('lots'::regclass, '{g}'::text[], 'r', 't', NULL, 'action', 'reward', prefix => 'none', options => '{"states": "auto"}');
 SELECT attach('lots'::regclass, '{g}'::text[], 'r', 't', NULL, NULL, 'reward', prefix => 'none', options => '{"states": "auto"}');
 SET client_min_messages = warning;
--- Where the good player likes to wait, waiting looks good; with what each of them wins by itself taken out there is nothing.
+-- If the better policy prefers to wait, waiting looks good; after subtracting each policy's mean no difference remains.
 CREATE TABLE played AS SELECT g, r, t, r % 2 AS model, t AS s, (dice(g, r, t) % 4 + 2 * (r % 2) > 2)::integer AS a, CASE WHEN t = 3 THEN (dice(g, r) / 16 % 8 < 1 + 6 * (r % 2))::integer END AS reward FROM generate_series(1, 40) g, generate_series(1, 8) r, generate_series(0, 3) t;
 SELECT count(*) AS attached FROM attach('played'::regclass, '{g}'::text[], 'r', 't', 's', 'a', 'reward', views => '{values}');
 SELECT count(*) FILTER (WHERE score > 2 * error) > 0 AS fooled, min(p_value) < 0.01 AS p FROM choose_state('played'::regclass, method => 'rtmc');

@@ -3,9 +3,7 @@ SET jit = off;
 \pset null '(null)'
 \set SHOW_CONTEXT never
 
--- A relation of somebody's own, worked by hand.  Group A has a success and two
--- failures, and a rollout not judged; B two successes; C one rollout; D two
--- successes that earned 1 and 2.  t is |advantage| / stderr.
+-- A relation worked by hand. Group A has a success, two failures and an unjudged rollout; B two successes; C one rollout; D two successes that earned 1 and 2. t is |advantage| / stderr.
 CREATE TABLE cur (g text, rollout_id integer, step_no integer, step_id integer PRIMARY KEY, advantage float8, stderr float8, s text, a text, outcome float8);
 INSERT INTO cur VALUES
 	('A', 1, 0,  1,  0.75,   0.25,     's0', 'go',   1),		-- t 3
@@ -45,19 +43,17 @@ SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select
 -- Three for each group: 1, 4, 5; 11, 12; 13; 14, 15, 16.  As many as can be: all.
 SELECT k AS per_group, array_agg(step_id::integer ORDER BY step_id::integer)
 FROM unnest('{3,2147483647}'::integer[]) k, stepadv.select_steps('cur', per_group => k, group_by => '{g}') GROUP BY k ORDER BY k;
--- By group: A has 1, 2, 3, 4 above zero, and of 5, 7, 8 and the two of -0.25 that of the earlier rollout, 17;
--- B 11 and 12; C nothing; D 14 and the larger, 15.
+-- By group: A has 1, 2, 3, 4 above zero, and of 5, 7, 8 and the two of -0.25 that of the earlier rollout, 17; B 11 and 12; C nothing; D 14 and the larger, 15.
 -- Of all: above zero 1, 2, 3, 4, 11, 14; below the six 15, 5, 13, 7, 8 and of the three of -0.25 that of the first group and rollout, 17.
 SELECT b AS balance, array_agg(step_id::integer ORDER BY step_id::integer)
 FROM unnest('{group,all}'::text[]) b, stepadv.select_steps('cur', balance => b, group_by => '{g}') GROUP BY b ORDER BY b;
 -- With balanced groups half of the four are positive: 1, 4 and 5, 7; 11 and 12; 14 and 15.
 SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select_steps('cur', per_group => 4, balance => 'group', group_by => '{g}');
 
--- All of them, one after the other; what each removes: 10 | 11, 12 | 3, 9 | 2, 6, 16 | 4 | 17 (after 5 and 8 in s1)
--- | 8 | 7 (after 1 and 5) | 13 (1 and 14 against 15 and 5).
+-- All rules in sequence, and what each removes: 10 | 11, 12 | 3, 9 | 2, 6, 16 | 4 | 17 (after 5 and 8 in s1) | 8 | 7 (after 1 and 5) | 13 (1 and 14 against 15 and 5).
 SELECT * FROM stepadv.explain_selection('cur', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all', '{g}', outcome => 'outcome', state => 's', action => 'a');
 SELECT * FROM stepadv.select_steps('cur', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all', '{g}', outcome => 'outcome', state => 's', action => 'a') ORDER BY step_id::integer;
--- The order matters: were the rollouts' limit before the rest, 4 would stand for its rollout and 5 be gone.
+-- The order matters: if the limit per rollout came before the rest, 4 would represent its rollout and 5 be removed.
 SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select_steps('cur', 'dapo', per_rollout => 1, per_group => 2, group_by => '{g}', outcome => 'outcome');
 -- The other reasons.
 SELECT step_id, reason FROM stepadv.select_steps('cur', 'rtmc', min_t => 0, deduplicate => true, per_state => 9, group_by => '{g}', outcome => 'outcome', state => 's', action => 'a')
@@ -82,9 +78,7 @@ SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select
 CREATE VIEW cur_two AS SELECT nullif(g, 'D') AS g, rollout_id % 2 AS odd, rollout_id, step_no, step_id, advantage FROM cur;
 SELECT group_key, step_id, reason FROM stepadv.select_steps('cur_two', per_group => 1, group_by => '{g,odd}') ORDER BY step_id::integer;
 
--- Views of attach know their groups, states and actions, and what became of the rollouts.
--- M: mixed, and a rollout not judged; U: two successes; S: one rollout; E: returns 1 and 2;
--- W: a success, and a failure without steps; N: no rollout judged.
+-- Views of attach know groups, states, actions and outcomes. M: mixed, one unjudged; U: two successes; S: one rollout; E: returns 1 and 2; W: a success, a failure without steps; N: unjudged.
 CREATE TABLE cur_steps (task text, traj text, n integer, obs text, act text, rew float8);
 INSERT INTO cur_steps VALUES
 	('M', 'a', 0, 'x', 'go', 0), ('M', 'a', 1, 'y', 'go', 1), ('M', 'b', 0, 'x', 'go', 0), ('M', 'b', 1, 'y', 'stop', 0),
@@ -107,7 +101,7 @@ SELECT s.rollout_id, s.step_no, s.reason, s.reason = format('t = %s >= 0.25', ro
 FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.25) s JOIN cur_steps_rtmc v ON v.task = s.group_key ->> 'task' AND v.rollout_id = s.rollout_id AND v.step_no = s.step_no
 WHERE v.task = 'M' ORDER BY 1, 2;
 SELECT count(*) = (SELECT count(*) FROM cur_steps_rtmc WHERE abs(advantage) >= 0.4 * q_error) AS as_in_view, count(*) > 1 AS several FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.4);
--- How sure the sign is: 0.5 where the advantage is 0, and such steps stay if no more is asked for.
+-- Confidence of the sign: 0.5 where the advantage is 0; such steps stay unless more is required.
 SELECT s.rollout_id, s.step_no, s.advantage, s.reason, v.confidence >= 0.8 AS sure
 FROM stepadv.select_steps('cur_steps_rtmc', min_confidence => 0.8, min_visits => 2) s JOIN cur_steps_rtmc v ON v.task = s.group_key ->> 'task' AND v.rollout_id = s.rollout_id AND v.step_no = s.step_no
 WHERE v.task = 'M' ORDER BY 1, 2;
@@ -128,7 +122,7 @@ SELECT group_key ->> 'task' AS task, rollout_id, step_no, reason FROM stepadv.se
 SELECT count(*) FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 3);
 SELECT * FROM stepadv.select_steps('cur_steps_grpo', min_visits => 2);
 SELECT * FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 0);
--- A column of the user's whose name was taken by the estimator's is found, by what feeds it: also beside one that has its name.
+-- A user's column whose name the estimator took is found by the column that feeds it: also beside one with its name.
 CREATE TABLE cur_clash AS SELECT task, traj, n, obs AS v, act AS q, rew FROM cur_steps;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', views => '{all}', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
 SELECT rollout_id, step_no FROM stepadv.select_steps('cur_clash_rtmc', 'rtmc', deduplicate => true) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
@@ -136,11 +130,11 @@ ALTER TABLE cur_clash ADD base_v text;
 SELECT stepadv.detach('cur_clash') > 5 AS detached, (SELECT count(*) > 5 FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', views => '{all}', prefix => 'cur_clash2')) AS attached;
 SELECT count(*) AS chosen, count(*) = (SELECT count(*) FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1, state => 'base_v') x JOIN stepadv.select_steps('cur_clash2_rtmc', per_state => 1) y USING (group_key, rollout_id, step_no)) AS by_the_state
 FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1);
--- States that attach derived are no column.
+-- States derived by attach are not a column of the source.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', views => '{all}', prefix => 'cur_history', options => '{"states": "history"}');
 SELECT * FROM stepadv.select_steps('cur_history_rtmc', deduplicate => true);
 SELECT count(*) FROM stepadv.select_steps('cur_history_rtmc', deduplicate => true, state => 'obs');
--- Without the view of the groups somebody must say what became of them.
+-- Without the view of the groups, outcomes must be given.
 DROP VIEW cur_history_groups;
 SELECT * FROM stepadv.select_steps('cur_history_rtmc', 'dapo');
 
@@ -160,7 +154,7 @@ SELECT task, rollout_id, step_no, advantage, reason, reason_too FROM "cur chosen
 SELECT obj_description('"cur chosen again"'::regclass);
 SELECT stepadv.create_selection('cur', 'cur_chosen_own', per_state => 1, group_by => '{g}', state => 's');
 SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select_steps('cur_chosen_own', per_state => 1);
--- Random data: the same in plain SQL that counts, for each step, those before it.
+-- Random data: the same in plain SQL that counts, for each step, the steps before it.
 \i test/sim/simulator.sql
 SELECT sim.steps_table('public.cur_sim', 24, 6) > 1500 AS many;
 ALTER TABLE cur_sim ADD PRIMARY KEY (step_id);
@@ -262,7 +256,7 @@ SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_once WHERE group
 SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_pushed WHERE group_id = 7');
 SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_not_pushed WHERE group_id = 7');
 
--- Bad input.
+-- Errors.
 SELECT * FROM stepadv.select_steps(NULL);
 SELECT * FROM stepadv.select_steps('no_such_view');
 SELECT * FROM stepadv.select_steps(4294967295::oid::regclass);
@@ -306,7 +300,7 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_score', '{task}', 'traj
 SELECT * FROM stepadv.select_steps('cur_score_grpo', advantage_column => 'score');
 CREATE VIEW cur_infinite AS SELECT g, rollout_id, step_no, step_id, 'Infinity'::numeric AS advantage FROM cur;
 SELECT * FROM stepadv.select_steps('cur_infinite', group_by => '{g}');
--- Without the stack of functions that refuse it.
+-- The same errors without their context.
 \set SHOW_CONTEXT errors
 SELECT * FROM stepadv.select_steps('cur', balance => 'none', group_by => '{g}');
 SELECT * FROM stepadv.explain_selection('cur_nan', per_group => 1, group_by => '{g}');
@@ -317,7 +311,7 @@ SELECT stepadv.create_selection('cur', 'x', group_by => '{g}', schema => 'no_suc
 SELECT stepadv.create_selection('cur', repeat('x', 64), group_by => '{g}');
 \set SHOW_CONTEXT never
 
--- Names made to break out.
+-- Names that would break out of quoting.
 CREATE SCHEMA "my schema; --";
 CREATE TABLE "my schema; --"."Adv""; DROP TABLE cur; --" AS
 SELECT g AS "g'; DROP TABLE cur; --", rollout_id, step_no, step_id, advantage AS "%s %1$s %%", stderr AS "std""err", s AS "s.%L", a AS "$$a$$", outcome AS "out %I" FROM cur;
@@ -345,7 +339,7 @@ SELECT count(*) FROM stepadv.select_steps('cur', per_group => 1, group_by => '{g
 SELECT * FROM stepadv.select_steps('cur', min_t => 1, group_by => '{g}');
 RESET ROLE;
 REVOKE ALL ON cur FROM regress_curation;
--- Nor is a view believed that somebody else says was made with the advantages.
+-- A view that another user claims was made with the advantages is not trusted.
 CREATE SCHEMA cur_shared;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', views => '{all}', schema => 'cur_shared');
 SELECT obj_description('cur_shared.cur_steps_groups'::regclass) AS said \gset
@@ -360,9 +354,7 @@ DROP VIEW cur_shared.forged;
 REVOKE ALL ON SCHEMA cur_shared FROM regress_curation;
 DROP ROLE regress_curation;
 
--- max_staleness: how many policy steps a rollout may be behind the newest of its run. By hand: the newest of x is 8, of y
--- 7; what is of no known run is measured by the newest of all, 8; what is of no known step is too old for any limit, and one
--- rollout is not judged.
+-- max_staleness: policy steps behind the newest of the run. By hand: the newest of x is 8, of y 7; an unknown run is measured by the newest of all, 8; an unknown step is too old for any limit.
 CREATE TABLE cur_rollouts (task text, traj text, run text, at integer, PRIMARY KEY (task, traj));
 INSERT INTO cur_rollouts VALUES ('A', 'a', 'x', 8), ('A', 'b', 'x', 6), ('A', 'c', 'y', 7), ('A', 'd', 'y', 3), ('B', 'a', NULL, 7), ('B', 'b', 'x', NULL), ('B', 'c', 'y', 6), ('B', 'd', 'x', 5), ('C', 'a', 'x', 8), ('C', 'b', 'x', 7);
 CREATE TABLE cur_moves (id integer PRIMARY KEY, task text, traj text, n integer, rew float8);
@@ -371,7 +363,7 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_moves', '{task}', 'traj
 SELECT task, rollout_id, staleness FROM cur_moves_rloo WHERE step_no = 1 ORDER BY 1, 2;
 SELECT k AS max_staleness, string_agg((group_key ->> 'task') || rollout_id, ' ' ORDER BY group_key ->> 'task', rollout_id) AS kept, array_agg(DISTINCT reason ORDER BY reason) AS why
 FROM unnest('{0,1,2,5,NULL}'::integer[]) k, stepadv.select_steps('cur_moves_rloo', max_staleness => k) WHERE step_no = 1 GROUP BY k ORDER BY k;
--- It comes first: what is too old is gone before the others choose, and is counted once.
+-- This rule comes first: steps that are too old are removed before the other rules choose, and are counted once.
 SELECT * FROM stepadv.explain_selection('cur_moves_rloo', max_staleness => 2, min_advantage => 0.1, per_group => 2);
 SELECT group_key ->> 'task' AS task, rollout_id, step_no, reason FROM stepadv.select_steps('cur_moves_rloo', max_staleness => 2, min_advantage => 0.1, per_group => 2) ORDER BY 1, 2, 3;
 -- The same of random data, by plain SQL over the tables.
@@ -384,7 +376,7 @@ FROM generate_series(0, 9, 3) k CROSS JOIN LATERAL (
 	FROM (SELECT (group_key ->> 'g')::integer AS g, rollout_id::integer AS r FROM stepadv.select_steps('cur_many_grpo', max_staleness => k)) s
 	FULL JOIN (SELECT c.g, c.r FROM cur_many_runs c JOIN (SELECT run, max(at) AS newest FROM cur_many_runs GROUP BY run) m USING (run) WHERE newest - at <= k) w ON (s.g, s.r) = (w.g, w.r)) x
 GROUP BY k ORDER BY k;
--- A selection says how old its steps are, and is measured anew when a newer step comes; it can be selected from by it.
+-- A selection shows the staleness of its steps, recomputed when a newer step arrives; one can select by it again.
 SELECT stepadv.create_selection('cur_moves_rloo', 'cur_fresh', max_staleness => 1);
 SELECT obj_description('cur_fresh'::regclass);
 SELECT task, rollout_id, staleness, reason FROM cur_fresh WHERE step_no = 1 ORDER BY 1, 2;
@@ -394,7 +386,7 @@ SELECT string_agg(rollout_id, ' ') FROM stepadv.select_steps('cur_fresh', max_st
 -- So can any relation with such a column.
 CREATE VIEW cur_anyone AS SELECT g, rollout_id, step_no, step_id, advantage, step_id % 5 AS staleness, 'old' AS s FROM cur;
 SELECT count(*) AS n, (SELECT count(*) FROM cur_anyone WHERE staleness <= 3 AND advantage IS NOT NULL) AS wanted FROM stepadv.select_steps('cur_anyone', max_staleness => 3, group_by => '{g}');
--- Of two such columns it is that of attach, which has another name where the table has one that is called so.
+-- If there are two such columns, that of attach counts; it has another name where the table has a column of this name.
 ALTER TABLE cur_moves ADD staleness integer DEFAULT 0;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_moves', '{task}', 'traj', 'n', reward => 'rew', columns => '{"step_id": "id", "run_id": "run", "policy_step": "at"}', views => '{all}', prefix => 'cur_own', options => '{"show_rollouts": "cur_rollouts"}');
 SELECT stepadv.create_selection('cur_own_rloo', 'cur_own_fresh', max_staleness => 1);

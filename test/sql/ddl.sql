@@ -1,4 +1,4 @@
--- What happens to a source after maintain: rights, keys of odd types, names.
+-- Changes to a source after maintain: privileges, keys of unusual types, names.
 \set VERBOSITY terse
 CREATE ROLE regress_stepadv_keeper;
 CREATE ROLE regress_stepadv_guest;
@@ -6,7 +6,7 @@ CREATE SCHEMA ddl AUTHORIZATION regress_stepadv_keeper;
 GRANT USAGE ON SCHEMA ddl TO regress_stepadv_guest;
 SET search_path = ddl;
 
--- Kept groups are for those who may read now what they are folded from.
+-- Kept groups are readable for users who may now read what they are folded from.
 SET ROLE regress_stepadv_keeper;
 CREATE TABLE guarded (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8, version text, secret text);
 CREATE INDEX ON guarded (g);
@@ -28,7 +28,7 @@ BEGIN
 EXCEPTION WHEN insufficient_privilege THEN
 	RETURN 'refused';
 END $$;
--- Views run as who reads them, from 15 on.
+-- Views run as the user who reads them, from 15 on.
 CREATE VIEW ddl.readable AS SELECT f.*, current_setting('server_version_num')::integer < 150000
 		OR (reads('guarded_groups'), reads('guarded_values'), reads('through_groups')) = (f.folded, f.folded, f.through_folded)
 			AND (reads('guarded_progress_over_time') = 'refused') = (f.digests = 'refused') AS views_too
@@ -48,7 +48,7 @@ SET ROLE regress_stepadv_guest;
 TABLE readable;
 SET ROLE regress_stepadv_keeper;
 GRANT SELECT ON guarded_source TO regress_stepadv_guest;
--- Somebody to whom it was granted later reads as well.
+-- A user to whom it was granted later reads as well.
 SET ROLE regress_stepadv_guest;
 TABLE readable;
 SET ROLE regress_stepadv_keeper;
@@ -60,7 +60,7 @@ SET ROLE regress_stepadv_guest;
 TABLE readable;
 SET ROLE regress_stepadv_keeper;
 SELECT count(*) > 0 AS said, count(*) FILTER (WHERE problem ~ 'row.*security') > 0 AS why FROM stepadv.check_maintained('guarded');
--- The owner, and whoever is exempt, go on as before; so do writers.
+-- The owner and users who bypass row security are not affected; neither are writers.
 TABLE readable;
 INSERT INTO guarded VALUES (4, 3, 3, 1, 5, 'v');
 SELECT g, n_rollouts FROM guarded_groups ORDER BY g;
@@ -74,7 +74,7 @@ RESET ROLE;
 SELECT stepadv.detach('guarded') > 5 AS detached, stepadv.detach('guarded_source') > 5 AS detached;
 SELECT relname FROM pg_class WHERE relnamespace = 'ddl'::regnamespace AND relkind IN ('r', 'v') ORDER BY 1;
 
--- A composite key with a NULL in it is a key; only NULL is none.
+-- A composite key with a NULL field is a key; only NULL is none.
 CREATE TYPE place AS (site integer, room text);
 CREATE TABLE placed (id integer PRIMARY KEY, p place, r integer, n integer, score float8, version text, logp real[]);
 CREATE INDEX ON placed (p);
@@ -99,7 +99,7 @@ DELETE FROM placed WHERE p = ROW(NULL, 'a')::place;
 SELECT * FROM same_as_folded();
 SELECT p, n_rollouts, mean_return FROM placed_groups ORDER BY p;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('placed', 'placed');
--- A key that is all NULLs waits as a group, not for all of them.
+-- A key whose fields are all NULL is one pending group, not all of them.
 SELECT stepadv.refresh('placed', 'waits') AS folded;
 UPDATE placed SET score = 8 WHERE p = ROW(NULL, NULL)::place;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('placed', 'waits');
@@ -107,7 +107,7 @@ SELECT stepadv.refresh('placed', 'waits') AS folded;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('placed', 'waits');
 SELECT p, n_rollouts, mean_return FROM waits_groups ORDER BY p;
 
--- What is not given is a mistake, not all there is.
+-- A missing argument is an error; it does not mean all groups.
 \set VERBOSITY sqlstate
 SELECT stepadv.maintain(NULL);
 SELECT stepadv.unmaintain(NULL);

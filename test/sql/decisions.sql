@@ -1,5 +1,4 @@
--- Where it is decided, where failed rollouts were lost, loops, the graph in one row: by hand,
--- against plain SQL over the rows, over attachments, and what is refused.
+-- Decision points, failure points, loops, the graph in one row: by hand, against plain SQL over the rows, over attachments, and errors.
 CREATE SCHEMA decisions;
 SET search_path = decisions, stepadv, public;
 SET jit = off;
@@ -7,8 +6,7 @@ SET client_min_messages = warning;
 \set VERBOSITY terse
 
 CREATE FUNCTION dice(VARIADIC what integer[]) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT ('x' || substr(md5(what::text), 1, 7))::bit(28)::integer $$;
--- 40 groups of 3 to 8 rollouts of 0 to 9 steps: 6 states (sometimes NULL) and 3 actions, rewards along the way, costs in every third
--- group; every eighth rollout is not judged, some are cut off, some say where their last step led.
+-- 40 groups of 3 to 8 rollouts of 0 to 9 steps: 6 states (or NULL), 3 actions, rewards along the way, costs in every third group; some unjudged, some truncated, some with next_state.
 CREATE TABLE step AS
 SELECT n, r, t, n * 10000 + r * 100 + t AS id, nullif(dice(n, r, t, 1) % 7, 6)::bigint AS s, (nullif(dice(n, r, t, 2) % 13, 12) % 3)::bigint AS a,
 	CASE WHEN dice(n, r) % 8 > 0 THEN -(dice(n, r, t, 3) % 3) / 10.0 END::float8 AS reward,
@@ -68,23 +66,21 @@ SELECT count(*) FILTER (WHERE d.n_rollouts <> (SELECT count(DISTINCT k.r) FROM k
 
 -- ---- failure_points
 
--- By hand: from a and b rollout 1 got to the goal. 2 went back from b to a, then to c, and was in b no more; 3 began in c; 4 stayed in a and
--- ended there; 5 was cut off in a. No rewards, so V is 0 everywhere.
+-- By hand: from a and b rollout 1 reached the goal. 2 went from b to a, then to c; 3 began in c; 4 stayed in a and ended there; 5 was truncated in a. No rewards, so V is 0.
 CREATE FUNCTION walks(walks text, cut_off integer DEFAULT NULL) RETURNS rollout_group LANGUAGE sql AS
 $$ SELECT rollout_agg(r * 100 + t, r, t::integer, ascii(c), t, 0, w LIKE '%!', NULL, NULL, NULL, NULL, NULL, NULL, r = cut_off, NULL)
 	FROM regexp_split_to_table(walks, ', ') WITH ORDINALITY w(w, r), regexp_split_to_table(rtrim(w, '!'), '') WITH ORDINALITY c(c, t) $$;
 SELECT f.* FROM failure_points(walks('ab!, abac, c, aa, a', 5)) f;
 SELECT rollout_id, drop_step_no, value_drop::numeric(12, 9) FROM (SELECT rollout_agg(id, r, t, s, 1, reward) AS g FROM (VALUES (1, 1, 1, 1, 0::float8), (2, 1, 2, 2, 1), (3, 2, 1, 1, 0), (4, 2, 2, 2, 0), (5, 2, 3, 1, 0), (6, 2, 4, 3, 0)) v(id, r, t, s, reward)) x,
 	failure_points(g, gamma => 1) ORDER BY 1;
--- No rollout succeeded: there was no chance to lose. All did: nothing was lost. Nothing is judged.
+-- No rollout succeeded: no chance was lost. All succeeded: nothing was lost. Nothing is judged.
 SELECT f.* FROM failure_points(walks('ab, ac')) f;
 SELECT count(*) FROM failure_points(walks('ab!, ac!'));
 SELECT (SELECT count(*) FROM failure_points(g)), (SELECT count(*) FROM decision_points(g)), (SELECT count(*) FROM loops(g)) FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) AS g FROM generate_series(1, 2) i) x;
 SELECT (SELECT count(*) FROM failure_points(NULL)), (SELECT count(*) FROM decision_points(NULL)), (SELECT count(*) FROM loops(NULL));
 SELECT f.* FROM (SELECT rollout_agg(1, 1, NULL, NULL, NULL, 0, false) AS g) x, failure_points(g) f;
 
--- In plain SQL: the first step that has a distance before it by graphgpo, and none after it (but for one that cut the rollout off and led nowhere known); what
--- value the next step's state has, by batch_td; which states successful rollouts were in.
+-- In plain SQL: the first step with a graphgpo distance before it and none after it (unless truncated with unknown next state); V of the next state; states of successful rollouts.
 CREATE TABLE said_of_steps AS
 SELECT n, k.*, d.distance, d.next_distance, b.v, b.return, lead(b.v) OVER w AS next_v, row_number() OVER w AS rank, count(*) OVER (PARTITION BY n, r) AS n_steps
 FROM folded, graphgpo(g) d JOIN batch_td(g, gamma => 0.8, prior => 0) b USING (step_id), LATERAL (SELECT r, t, state, reward, success, cut_off, leads_to FROM known WHERE id = step_id) k WHERE k.success IS NOT NULL WINDOW w AS (PARTITION BY n, r ORDER BY t);
@@ -108,7 +104,7 @@ FROM folded, failure_points(g, gamma => 0.8) f JOIN said_of_steps s ON s.r = f.r
 
 -- ---- loops
 
--- Shapes, actions by letters, all in one state; where steps lead is the same then. A round counts from its second time on.
+-- Shapes: actions as letters, all in one state with the same next state. A round counts from its second time on.
 CREATE FUNCTION looks(actions text, same text DEFAULT 'action', max_cycle integer DEFAULT 8) RETURNS text LANGUAGE sql AS
 $$ SELECT string_agg(coalesce(l.cycle_length::text, '.'), '' ORDER BY l.step_no) FROM (SELECT rollout_agg(t, 1, t::integer, t, ascii(c), 0) AS g FROM regexp_split_to_table(actions, '') WITH ORDINALITY c(c, t)) x, loops(g, same, max_cycle) l $$;
 SELECT a, looks(a), looks(a, max_cycle => 1), looks(a, 'state') FROM unnest('{a,aa,aab,abab,ababa,xabab,abcabc,abcabcabx,aabaab,abba}'::text[]) a;
@@ -132,7 +128,7 @@ FROM k JOIN q USING (same, n, r) LEFT JOIN LATERAL (SELECT * FROM k b WHERE (b.s
 SELECT same, count(*) > 800 AS many, count(*) FILTER (WHERE (p.n_before, p.same_result) IS DISTINCT FROM (l.n_before::bigint, l.same_result) OR p.since IS DISTINCT FROM l.since OR p.cycle_length IS DISTINCT FROM l.cycle_length) AS off,
 	count(*) FILTER (WHERE l.in_loop <> (l.same_result OR l.cycle_length IS NOT NULL)) AS in_loop_off, count(l.since) > 20 AS repeats, count(*) FILTER (WHERE l.same_result) > 0 AS same_results, count(l.cycle_length) > 0 AS cycles
 FROM (SELECT same, n, l.* FROM folded, unnest('{state_action,state,action}'::text[]) same, loops(g, same, 3) l) l FULL JOIN plain_loops p USING (same, n) WHERE (p.id = l.step_id) IS NOT FALSE GROUP BY same ORDER BY same;
--- The calls of a turn have what is true of the turn.
+-- The calls of a turn get what is true of the turn.
 SELECT count(*) AS calls, count(*) FILTER (WHERE l.since IS DISTINCT FROM o.since OR l.same_result <> o.same_result OR l.cycle_length IS DISTINCT FROM o.cycle_length) AS off, count(l.since) > 10 AS repeats
 FROM folded, loops(by_turn(g), 'state') l JOIN known k ON k.id = l.step_id,
 	LATERAL (SELECT rollout_agg(id, r, t, s, a, NULL, NULL, next, NULL, NULL, NULL) AS turns FROM (
@@ -144,7 +140,7 @@ SET statement_timeout = '60s';
 SELECT count(*), count(cycle_length), max(n_before) FROM (SELECT rollout_agg(t, 1, t, t % 8, t % 8, 0) AS g FROM generate_series(1, 300000) t) x, loops(g);
 RESET statement_timeout;
 
--- ---- Refusals, and of lenient groups none
+-- ---- Errors; none for lenient groups
 
 SELECT * FROM decision_points((SELECT g FROM hand), 'grpo');
 SELECT * FROM decision_points((SELECT g FROM hand), gamma => 1.5);
@@ -161,12 +157,12 @@ SELECT d.* FROM huge, decision_points(lenient, 'rtmc') d;
 
 -- ---- Over attachments
 
--- Ids of the user's that are no numbers; versions within a group; kept and not.
+-- Ids that are not numbers; versions within a group; kept and not.
 CREATE TABLE mine (task text, run_of text, version text, no integer, key uuid PRIMARY KEY, saw text, did text, reward float8, success boolean, led_to text, worth float8, cut boolean);
 INSERT INTO mine SELECT 'task ' || n, 'run ' || n || '-' || r, 'v' || r % 2, t, md5(n::text || ' ' || r || ' ' || t)::uuid, 'room ' || s, 'do ' || a, reward, success, 'room ' || leads_to, cost, cut_off FROM step WHERE t IS NOT NULL;
 SELECT view_name, description FROM attach('mine', '{task}', 'run_of', 'no', state => 'saw', action => 'did', reward => 'reward', columns => '{"success": "success", "next_state": "led_to", "cost": "worth", "truncated": "cut", "step_id": "key", "policy_version": "version"}', views => '{all}', options => '{"gamma": 0.8, "decision_points": {"prior": 0.5}, "failure_points": {"method": "rtmc"}, "methods": {"batch_td_half": {"method": "batch_td", "prior": 0.5, "prior_mean": "success_rate", "gamma": 0.8}}}')
 WHERE view_name::text ~ '_(decision_points|failure_points)$';
--- The same groups folded by hand; ids are others, and with them which of equal steps comes first.
+-- The same groups folded by hand; ids differ, and with them which of equal steps comes first.
 CREATE TABLE stepped AS SELECT n, 'task ' || n AS task, rollout_agg(id, r, t, signature_hash('room ' || s), signature_hash('do ' || a), reward, success, signature_hash('room ' || leads_to), NULL, NULL, cost, turn, NULL, cut_off, NULL) AS g FROM step WHERE t IS NOT NULL GROUP BY n;
 CREATE FUNCTION view_differs(OUT decision_points bigint, OUT failure_points bigint) LANGUAGE plpgsql AS $$
 BEGIN
@@ -192,7 +188,7 @@ SELECT v, bool_or(line ~ 'mine_folded') AS reads_what_is_kept, bool_or(line ~ 'G
 FROM unnest('{decision_points,failure_points}'::text[]) v, plan(format('SELECT * FROM mine_%s WHERE task = ''task 3''', v)) line GROUP BY v ORDER BY v;
 UPDATE mine SET reward = 5, success = true WHERE task = 'task 3';
 SELECT count(*) FROM mine_failure_points WHERE task = 'task 3';
--- What there is not in the rows is in no view.
+-- Views have no columns for what the rows lack.
 CREATE TABLE less AS SELECT n, r, t, id, s, a, reward, success FROM step WHERE t IS NOT NULL;
 SELECT view_name FROM attach('less', '{n}', 'r', 't', state => 's', reward => 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'no_action') WHERE view_name::text ~ '_(decision_points|failure_points)$';
 SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', columns => '{"success": "success", "step_id": "id"}', views => '{all}', prefix => 'no_state') WHERE view_name::text ~ '_(decision_points|failure_points)$';

@@ -1,8 +1,7 @@
--- SQL's declarations against the C code (src/declaration.c): parameters and result
--- columns are matched by name and type, so their order cannot change a number.
+-- SQL declarations against the C code (src/declaration.c): parameters and result columns are matched by name and type, so their order cannot change a number.
 
 SET client_min_messages = warning;
--- Hundreds of small queries, each over functions that are said to be dear.
+-- Hundreds of small queries over functions with high declared costs.
 SET jit = off;
 
 CREATE TABLE dec_group AS
@@ -11,7 +10,7 @@ SELECT stepadv.rollout_agg(i, i % 6, (i / 6)::integer, i % 4, i % 3, (i % 5)::fl
 						   i / 12, ARRAY[i % 5, i % 4]::float8[], NULL, NULL) AS rollouts
 FROM generate_series(1, 40) AS i;
 
--- A function once more, with everything after the group the other way round.
+-- A copy of a function with all parameters after the group in reverse order.
 CREATE FUNCTION dec_turn(f regprocedure) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	p pg_proc;
@@ -30,7 +29,7 @@ BEGIN
 				   CASE WHEN p.proretset THEN 'SUPPORT stepadv_internal.row_support' END, p.probin, p.prosrc);
 END $$;
 
--- Both with arguments that all differ from each other: do they give the same rows?
+-- Do both give the same rows for arguments that all differ?
 CREATE FUNCTION dec_outcome(f regprocedure) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	p pg_proc;
@@ -73,14 +72,14 @@ SET stepadv.enable_step_scan = off;
 SELECT name AS minds, dec_outcome(f) AS outcome FROM dec_functions WHERE proretset AND dec_outcome(f) <> 'same' ORDER BY name;
 RESET stepadv.enable_step_scan;
 
--- Numbers that do differ, so that the comparison itself is known to see something.
+-- Numbers that differ, to show that the comparison detects differences.
 SELECT dec_outcome('stepadv.reinforce(stepadv.rollout_group, float8, boolean)') AS same;
 CREATE OR REPLACE FUNCTION dec_turned.reinforce(rollouts stepadv.rollout_group, to_go boolean DEFAULT false, gamma float8 DEFAULT 1.0)
 RETURNS TABLE (advantage float8, return float8, step_no integer, rollout_id bigint, step_id bigint)
 LANGUAGE sql AS 'SELECT a.return, a.advantage, a.step_no, a.rollout_id, a.step_id FROM stepadv.reinforce(rollouts, gamma, to_go) a';
 SELECT dec_outcome('stepadv.reinforce(stepadv.rollout_group, float8, boolean)') AS other;
 
--- What does not fit is refused, with the reason.
+-- A declaration that does not fit is refused, with the reason.
 CREATE FUNCTION dec_refuse(parameters text, columns text, rollouts text DEFAULT 'g.rollouts') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	problem text;
@@ -110,11 +109,11 @@ FROM (VALUES
 ) AS wrong (i, parameters, columns)
 ORDER BY i;
 
--- The group itself, too: it is not found by name, but nothing else is taken for it.
+-- The group itself, too: it is not found by name, but it must be the first argument.
 SELECT dec_refuse('rollouts bytea, gamma float8 DEFAULT 1, to_go boolean DEFAULT true',
 				  'step_id bigint, rollout_id bigint, step_no integer, return float8, advantage float8', '''\x00''');
 
--- What was found of a function is found again when it has become another.
+-- Cached lookups of a function are repeated after it is replaced.
 CREATE FUNCTION dec_again(rollouts stepadv.rollout_group, gamma float8 DEFAULT 1, to_go boolean DEFAULT true)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, advantage float8)
 LANGUAGE c IMMUTABLE STRICT AS '$libdir/stepadv', 'stepadv_reinforce';

@@ -1,7 +1,5 @@
--- Every estimator against a formulation in plain SQL written from its
--- definition, on random groups; and the group itself, made in every way the
--- planner or the user may choose, always the same bit by bit.
--- The random numbers are md5 of a row's place: the same everywhere.
+-- Every estimator against plain SQL written from its definition, on random groups; and the group itself, made in every way the planner or the user can choose, always
+-- the same bit by bit. Random numbers are the md5 of a row's position: the same everywhere.
 SET jit = off;
 -- The planner has poor estimates of what a function returns.
 SET enable_nestloop = off;
@@ -13,9 +11,8 @@ SET search_path = eq, stepadv, public;
 --   0 terminal reward 0 or 1, nothing before      3 every reward the same
 --   1 dense rewards of both signs, some missing   4 outcome in the rollout's own row
 --   2 success on the last step, few rewards       5 success apart from the outcome, both in rollout rows
--- A ninth of the rollouts is not judged. Rewards are multiples of 1/64, so
--- undiscounted returns are exact and "all equal" means the same to everyone.
--- (OFFSET 0 keeps the planner from computing what it is about once per use.)
+-- A ninth of the rollouts is not judged. Rewards are multiples of 1/64, so undiscounted returns are exact, and equality is unambiguous.
+-- (OFFSET 0 keeps the planner from computing its expressions once per use.)
 CREATE FUNCTION dice(key text) RETURNS bytea LANGUAGE sql IMMUTABLE
 AS $$ SELECT decode(md5(key) || md5('more ' || key), 'hex') $$;
 CREATE FUNCTION roll(dice bytea, which integer, sides integer) RETURNS integer LANGUAGE sql IMMUTABLE
@@ -62,7 +59,7 @@ UNION ALL
 SELECT p.group_id, p.rollout_id, NULL, NULL, NULL, NULL, NULL, p.won, NULL, NULL, NULL, NULL
 FROM plan_of p WHERE p.style = 5 AND NOT p.unjudged AND roll(p.d, 6, 3) > 0;
 
--- As it may lie on disk: a fifth of the groups in order, the others shuffled.
+-- As stored on disk: a fifth of the groups in order, the others shuffled.
 CREATE TABLE steps_in AS
 SELECT * FROM raw ORDER BY CASE WHEN group_id % 5 = 0 THEN md5(group_id::text)
 	ELSE md5(group_id || ' ' || rollout_id || ' ' || coalesce(step_no, 1000)) END, rollout_id, step_no;
@@ -74,7 +71,7 @@ SELECT group_id, rollout_agg(step_id, rollout_id, step_no, state, action, reward
 FROM steps_in GROUP BY group_id;
 ANALYZE groups;
 
--- The reference: what the definitions speak of.
+-- The reference tables.
 CREATE TABLE rollout_ref AS
 SELECT group_id, rollout_id, count(step_no) AS n_steps,
 	max(reward) FILTER (WHERE step_no IS NULL) AS outcome,
@@ -84,8 +81,7 @@ SELECT group_id, rollout_id, count(step_no) AS n_steps,
 	coalesce(bool_or(success), coalesce(sum(reward), 0) > 0) AS success
 FROM raw GROUP BY group_id, rollout_id;
 
--- Where identity is NULL it is the step's own; skey and akey number the states
--- and the actions of all groups.
+-- Where identity is NULL it is the step's own; skey and akey number the states and the actions of all groups.
 CREATE TABLE step_ref AS
 SELECT s.*, r.judged, r.total, r.success AS won, r.n_steps,
 	row_number() OVER w AS rank,
@@ -110,13 +106,12 @@ $$
 	GROUP BY a.group_id, a.rollout_id, a.step_no, a.step_id, a.judged
 $$;
 
--- Off by more than 1e-9 relative; below 1e-3, where differences of large
--- numbers end, by more than 1e-12. NULL agrees with NULL only.
+-- Off by more than 1e-9 relative; below 1e-3, where large numbers cancel, by more than 1e-12. NULL agrees with NULL only.
 CREATE FUNCTION off(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS
 $$ SELECT CASE WHEN a IS NULL OR b IS NULL THEN NOT (a IS NULL AND b IS NULL)
 	ELSE abs(a - b) > 1e-9 * greatest(abs(a), abs(b), 1e-3) END $$;
 
--- The data have what they should have.
+-- The data have what the tests need.
 SELECT count(*) > 50000 AS steps, count(*) FILTER (WHERE state IS NULL) > 1000 AS null_states,
 	count(*) FILTER (WHERE action IS NULL) > 1000 AS null_actions, count(*) FILTER (WHERE reward < 0) > 1000 AS negative,
 	count(*) FILTER (WHERE NOT judged) > 3000 AS unjudged, count(*) FILTER (WHERE n_steps = 1) > 500 AS one_step,
@@ -126,14 +121,13 @@ SELECT count(*) > 50000 AS steps, count(*) FILTER (WHERE state IS NULL) > 1000 A
 	(SELECT count(*) FROM (SELECT FROM rollout_ref GROUP BY group_id HAVING bool_and(NOT judged)) x) > 10 AS nothing_judged
 FROM step_ref;
 
--- What a comparison of rows by step says: those in both, those in one only
--- (0), those off (0).
+-- Result of comparing rows by step: those in both, those in one only (0), those off (0).
 CREATE FUNCTION verdict(both_sides bigint, all_rows bigint, off_rows bigint) RETURNS text LANGUAGE sql AS
 $$ SELECT format('%s, %s in one only, %s off',
 	CASE WHEN both_sides = (SELECT count(*) FROM step_ref) THEN 'every step' ELSE both_sides || ' steps' END,
 	all_rows - both_sides, off_rows) $$;
 
--- steps, rollouts: what went in comes out.
+-- steps, rollouts: the output equals the input.
 SELECT count(*) = (SELECT count(*) FROM step_ref) AS every_step, count(*) FILTER (WHERE c IS DISTINCT FROM r) AS off
 FROM (SELECT g.group_id, c.* FROM groups g, steps(g.rollouts) c) c
 FULL JOIN (
@@ -340,9 +334,8 @@ JOIN (SELECT g.group_id, c.* FROM groups g, rtmc(g.rollouts, gamma => 0.9) c) d 
 SELECT count(*) > 10000 AS edges, count(*) FILTER (WHERE off(c.v, r.v) OR off(c.advantage, r.advantage)) AS off
 FROM groups g JOIN start_values p USING (group_id), rtmc_tree(g.rollouts, gamma => 0.9, prior_mean => 'start_value') c,
 	rtmc_tree(g.rollouts, gamma => 0.9, baseline => p.p) r WHERE c.step_id = r.step_id;
--- batch_td by iteration: V <- c + M V, in which the targets of a visit t are spread out as what is
--- rewarded at u >= t, and 1 - lambda of the value after it, by (gamma lambda)^(u - t). Each round squares
--- M, so 20 of them are a million sweeps, enough for gamma 1 too.
+-- batch_td by iteration: V <- c + M V; the targets of a visit t are spread out by (gamma lambda)^(u - t): the rewards at u >= t, and 1 - lambda of the value after it.
+-- Each round squares M, so 20 of them are a million sweeps, enough for gamma 1 too.
 CREATE FUNCTION batch_td_ref(gamma float8, lambda float8, prior float8, baseline float8, prior_mean text)
 RETURNS TABLE (group_id integer, rollout_id bigint, step_no integer, step_id bigint, n_state bigint, n_action bigint,
 	q float8, v float8, se float8, advantage float8) LANGUAGE plpgsql AS
@@ -468,9 +461,7 @@ SELECT count(*) = (SELECT count(*) FROM groups) AS every_group, count(*) FILTER 
 FROM groups g CROSS JOIN LATERAL group_summary(g.rollouts, success_above => 0.5) c
 JOIN outcome o ON o.group_id = g.group_id LEFT JOIN states s ON s.group_id = g.group_id;
 
--- history_states: two steps of a group are in the same state when what came
--- before them is the same. Keys by the words of the three modes; next_state,
--- where it is given, is the state after.
+-- history_states: two steps of a group are in the same state if the steps before them are the same. Keys by the words of the three modes; a given next_state is the state after.
 CREATE TABLE histories AS
 SELECT s.group_id, s.rollout_id, s.step_no, s.next_state IS NOT NULL AS has_next, m.mode,
 	CASE m.mode WHEN 'sequence' THEN h.before::text
@@ -508,8 +499,7 @@ SELECT count(*) AS other_columns_changed FROM (
 	SELECT g.group_id, c.step_id, c.rollout_id, c.step_no, c.action, c.reward, c.success, c.value, c.turn_reward, c.cost
 	FROM groups g, steps(g.rollouts) c) x;
 
--- RTMC with everything in one state and no two rollouts doing the same is GRPO
--- without scaling: rollouts of equal length, terminal reward, no discount, no prior.
+-- RTMC with one state and no two rollouts doing the same is GRPO without scaling: equal lengths, terminal reward, no discount, no prior.
 CREATE TABLE level AS
 SELECT g AS group_id, rollout_agg(i, r, i, i, r * 100 + i, CASE WHEN i = n THEN (roll(dice(g || ' level ' || r), 0, 900) - 450) / 64.0 END) AS rollouts
 FROM generate_series(1, 300) g, LATERAL (SELECT 1 + roll(dice(g || ' level'), 0, 9) AS n) n,
@@ -559,8 +549,7 @@ RESET enable_hashagg;
 SELECT * FROM compare(format('SELECT g AS group_id, (SELECT %s FROM (SELECT * FROM eq.raw WHERE group_id = g OFFSET 0) x)::text AS said
 	FROM generate_series(1, 60) g UNION ALL SELECT * FROM eq.serial WHERE group_id > 60', fold('')));
 
--- in parallel
--- (costs at which gathering rows is dear, and reading them alone dearer)
+-- in parallel (with costs at which gathering rows is expensive, and reading them alone more expensive)
 SET cpu_tuple_cost = 1;
 SET cpu_operator_cost = 0.0001;
 SET parallel_setup_cost = 0;
@@ -621,7 +610,7 @@ RESET enable_partitionwise_aggregate;
 SELECT count(*) FILTER (WHERE rollouts::text <> rollouts::text::rollout_group::text) AS different FROM groups;
 SELECT count(*) FILTER (WHERE stepadv_internal.rollout_group_send(rollouts) <> stepadv_internal.rollout_group_send(rollouts::text::rollout_group)) AS different FROM groups;
 
--- And so is what follows from it: estimates of a group made in pieces.
+-- And so are the estimates: of a group made in pieces.
 SELECT count(*) > 50000 AS steps, count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different
 FROM (SELECT g.group_id, a.* FROM groups g, rtmc(g.rollouts, normalise => true) a) a
 FULL JOIN (SELECT p.group_id, b.* FROM (SELECT group_id, rollup(rollouts) AS rollouts FROM parts GROUP BY group_id OFFSET 0) p,

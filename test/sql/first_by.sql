@@ -1,9 +1,8 @@
--- Which version, run or dimension a rollout has where its rows differ: that of its first row, by
--- (step_no, step_id), in any order of the stored rows.
+-- The version, run or dimension of a rollout whose rows differ: that of its first row, by (step_no, step_id), in any order of the stored rows.
 SET client_min_messages = warning;
 CREATE SCHEMA fb;
 
--- 200 tables of a few rows, with few numbers and NULLs, beside what sorts.
+-- 200 tables of a few rows, with few numbers and NULLs, against sorting.
 CREATE TABLE fb.rows AS
 SELECT t, nullif((t * 7 + i * 5) % 4, 3) AS step_no, nullif((t * 3 + i * i) % 3, 2)::bigint AS step_id, nullif('v' || (t + i * 11) % 5, 'v4') AS v, i
 FROM generate_series(1, 200) t, generate_series(1, 6) i;
@@ -16,7 +15,7 @@ FROM (SELECT t, stepadv_internal.first_by(v, step_no, step_id) AS v, stepadv_int
 -- No value; a type without an order.
 SELECT stepadv_internal.first_by(NULL::text, 1, 1), stepadv_internal.first_by('{"a": 1}'::json, 1, 1)::text;
 
--- Two rows of one step, and two of a rollout itself, that say another version each.
+-- Two rows of one step, and two rows of a rollout itself, with different versions.
 CREATE TABLE fb.steps (id bigint PRIMARY KEY, task text NOT NULL, r int, n int, version text, pool int, reward float8, note text);
 CREATE INDEX ON fb.steps (task);
 INSERT INTO fb.steps SELECT t * 100 + r * 10 + n, 'task ' || t, r, n, 'v1', 0, (r = 1 AND n = 2)::int, NULL FROM generate_series(1, 3) t, generate_series(1, 2) r, generate_series(1, 2) n;
@@ -26,7 +25,7 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('fb.steps', '{task}', 'r', '
 	columns => '{"step_id": "id", "policy_version": "version", "dimensions": ["pool"]}', views => '{all}');
 SELECT task, stepadv_rollout, stepadv_policy_version, stepadv_dimension_1 FROM fb.steps_begun_runs WHERE task <> 'task 3' ORDER BY 1, 2;
 
--- Rows that move about in the table change nothing.
+-- Moving rows within the table changes nothing.
 SELECT stepadv.maintain('fb.steps');
 SELECT * FROM stepadv.check_maintained('fb.steps');
 CREATE TEMP TABLE before AS SELECT * FROM fb.steps_groups_over_time;

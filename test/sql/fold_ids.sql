@@ -1,11 +1,10 @@
--- GroupFold over ids and keys of any type (src/plan/fold/input.c), of one table or of several below an Append:
--- PostgreSQL's own Agg, which stepadv.enable_group_fold = off brings back, is the judge.
+-- GroupFold over ids and keys of any type (src/plan/fold/input.c), of one table or several below an Append, against PostgreSQL's own Agg (stepadv.enable_group_fold = off).
 \set VERBOSITY terse
 SET client_min_messages = warning;
 CREATE SCHEMA fi;
 SET search_path = fi, stepadv, public;
 
--- Every id in every type, by its name; some NULL, some out of line.
+-- Every id in every type, under its type's name; some NULL, some out of line.
 CREATE DOMAIN words AS text;
 CREATE DOMAIN whole AS numeric(20, 0);
 CREATE TYPE kinds AS ENUM ('k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6');
@@ -15,7 +14,7 @@ CREATE TABLE ids AS SELECT x::bigint AS of_bigint, x::integer AS of_integer, x::
 UPDATE ids SET of_text = 'id ' || x || repeat('long', 2000), of_bytea = decode(repeat(md5(x::text), 300), 'hex') WHERE x % 50 = 7;
 CREATE TABLE types AS SELECT attname::text AS name FROM pg_attribute WHERE attrelid = 'ids'::regclass AND attname LIKE 'of_%';
 
--- A table with each of them for task, run, rollout, state and action, as they come and in pieces.
+-- A table with each of them for task, run, rollout, state and action, stored in order and in pieces.
 DO $$
 BEGIN
 	EXECUTE (SELECT format('CREATE TABLE steps AS SELECT n AS step_id, n::integer AS step_integer, i AS step_no, i::smallint AS no_smallint, reward, success, kind, %s FROM (
@@ -52,7 +51,7 @@ BEGIN
 END $$;
 ANALYZE steps; ANALYZE grown; ANALYZE parted; ANALYZE elder; ANALYZE outcomes;
 
--- An id as adapters spell it.
+-- An id in the spelling of adapters.
 CREATE FUNCTION spelled(what text, type text) RETURNS text LANGUAGE sql AS $$
 	SELECT format(CASE WHEN type IN ('bigint') THEN '%s' WHEN type IN ('integer', 'smallint') THEN '%s::bigint' WHEN type IN ('numeric', 'whole') THEN 'signature_hash(trim_scale(%s)::text)'
 		WHEN type IN ('kinds', 'words', 'varchar') THEN 'signature_hash(%s::text)' ELSE 'signature_hash(%s)' END, what || '_' || type)
@@ -112,7 +111,7 @@ FROM unnest('{"state_bigint, step_no","rollout_bigint, no_smallint","step_no, ro
 -- several keys, NULL ones too
 SELECT by_both(fold('task_text, run_uuid, run_varchar, task_smallint', 'steps', 'true', 'text', 'uuid', 'bytea'));
 SELECT by_both(fold('run_text, run_integer', 'steps', 'run_text IS NOT NULL AND rollout_text IS NOT NULL', 'text', 'bigint', 'bigint'));
--- conditions: a column that came later, one that is NULL here and there, others
+-- conditions: a column added later, one that is NULL in some rows, others
 SELECT by_both(fold('task_integer', 'steps', 'later IS NOT NULL AND action_text IS NOT NULL', 'integer', 'integer', 'integer'));
 SELECT by_both(fold('task_text', 'steps', 'action_uuid IS NOT NULL AND kind <> 2', 'uuid', 'uuid', 'uuid'));
 SELECT by_both(fold('task_text, later', 'steps', 'later IS NOT NULL', 'uuid', 'uuid', 'uuid', ', success'));
@@ -181,8 +180,7 @@ $$;
 SELECT setseed(:random_seed);
 SELECT (random_check(:random_queries)).*;
 
--- Groups on disk end at every eighth byte of the buffers that they are written from and read into; records are as large
--- as a block, less and more.
+-- Groups on disk end at every eighth byte of the buffers they are written from and read into; records of about the size of a block.
 CREATE TABLE spilled AS SELECT repeat('x', (g * 37) % 700)::text || g AS task, g, r * 20000 + g AS step_id, r AS rollout_id, 1 AS step_no,
 	g % 7::bigint AS state, r::bigint AS action, (g + r) % 5 / 4.0::float8 AS reward
 FROM generate_series(1, 2) r, generate_series(1, 9000) g;

@@ -1,4 +1,4 @@
--- What kept groups are folded from: what is below views, how it is noted, and what is found to be another later.
+-- Sources of kept groups: the tables below views, how they are recorded, and which later changes are detected.
 SET client_min_messages = warning;
 CREATE SCHEMA ff;
 SET search_path = ff, public;
@@ -21,7 +21,7 @@ SELECT b.kind, CASE b.kind WHEN 'label' THEN object::regtype::text WHEN 'functio
 FROM stepadv_internal.below('{over_it}', NULL) b WHERE b.kind <> 'place' ORDER BY 1, 2, 3;
 SELECT count(*) FROM stepadv_internal.read_below('{over_it}') b WHERE b.name IS NOT NULL;
 
--- Noted; then changed, undone after each.
+-- Recorded; then changed, undone after each.
 CREATE TABLE noted AS SELECT stepadv_internal.folded_from('{over_it}', NULL) AS j;
 CREATE FUNCTION names(j jsonb) RETURNS text[] LANGUAGE sql AS 'SELECT array_agg(DISTINCT e ->> ''anywhere'') FROM jsonb_array_elements(j) e';
 CREATE FUNCTION after(change text) RETURNS TABLE (changed text, same_by_names boolean, same_mark boolean) LANGUAGE plpgsql AS $$
@@ -50,12 +50,12 @@ SELECT c.change, a.* FROM unnest(ARRAY[
 	'ALTER TYPE phase RENAME VALUE ''late'' TO ''last''', 'ALTER TYPE phase ADD VALUE ''never''',
 	'ALTER VIEW inside RENAME TO inner_view; ALTER TABLE steps RENAME COLUMN x TO reward; ALTER TABLE p1 RENAME TO first_part; ALTER FUNCTION doubled RENAME TO twice'
 	]) WITH ORDINALITY c(change, i) CROSS JOIN LATERAL after(c.change) a ORDER BY c.i;
--- Noted elsewhere, or nonsense: unknown.
+-- Recorded elsewhere, or invalid: unknown.
 SELECT n.noted, c.what AS changed
 FROM unnest(ARRAY[NULL, '7', '{"of": 7}', '[1, {"here": []}, {"here": null}]']::jsonb[]) n(noted), stepadv_internal.changed_since('{over_it}', NULL, n.noted) c;
 SELECT c.what AS noted_elsewhere FROM noted, LATERAL (SELECT jsonb_agg(e || '{"here": "1", "mark": 0}') FROM jsonb_array_elements(noted.j) e) n(j), stepadv_internal.changed_since('{over_it}', NULL, n.j) c;
 
--- What is not seen: what functions read.
+-- Not detected: what functions read.
 CREATE FUNCTION looks_up(i bigint) RETURNS text LANGUAGE sql STABLE AS 'SELECT name FROM ff.names WHERE id = i';
 CREATE FUNCTION looks_up_openly(i bigint) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT n.name FROM names n WHERE n.id = i; END;
 CREATE FUNCTION adds_openly(i bigint) RETURNS bigint LANGUAGE sql STABLE BEGIN ATOMIC SELECT i + 1; END;
@@ -64,7 +64,7 @@ SELECT b.kind, b.object::regclass, b.name FROM stepadv_internal.read_below('{loo
 CREATE VIEW not_looking AS SELECT count(added) FROM looking;
 SELECT count(*) FROM stepadv_internal.read_below('{not_looking}') b WHERE b.name IS NOT NULL;
 
--- What changes by itself: where it is read.
+-- What changes by itself is detected when it is read.
 CREATE FUNCTION dice() RETURNS integer LANGUAGE sql AS 'SELECT 4';
 CREATE FUNCTION throws(n integer) RETURNS integer LANGUAGE sql IMMUTABLE BEGIN ATOMIC SELECT n * dice(); END;
 \set VERBOSITY default
@@ -91,7 +91,7 @@ SELECT q.query, refused(q.query) FROM unnest(ARRAY['SELECT g, luck FROM inside',
 ALTER EXTENSION plpgsql ADD FUNCTION adds_openly(bigint);
 SELECT split_part(refused('SELECT added FROM looking'), E'\n', 1) AS of_an_extension;
 ALTER EXTENSION plpgsql DROP FUNCTION adds_openly(bigint);
--- What depends on who asks, or on settings of the session.
+-- Sources that depend on the user or on settings of the session.
 SELECT q.query, split_part(refused(q.query), E'\n', 1) AS refused FROM unnest(ARRAY['SELECT g FROM steps WHERE g = current_setting(''app.g'', true)', 'SELECT g FROM steps WHERE pg_has_role(g::name, ''MEMBER'')',
 	'SELECT g FROM steps WHERE has_table_privilege(g, ''SELECT'')', 'SELECT g, txid_current() AS x FROM steps', 'SELECT g FROM steps WHERE g = current_schema()', 'SELECT g FROM steps WHERE inet_client_addr() IS NULL',
 	'SELECT g, jsonb_build_object() AS j, current_database() AS d FROM steps']) WITH ORDINALITY q(query, i) ORDER BY q.i;
@@ -123,12 +123,12 @@ BEGIN
 END $$;
 SELECT q.query, refused(q.query) FROM unnest(ARRAY['SELECT g, n FROM computed', 'SELECT g, v + 1 AS v FROM computed', 'SELECT c FROM computed c', 'SELECT g FROM computed WHERE v > 0']) q(query);
 ROLLBACK;
--- What is no list.
+-- Invalid lists.
 SELECT count(*) FROM stepadv_internal.read_below('{{steps},{names}}');
 SELECT count(*) FROM stepadv_internal.read_below(ARRAY['steps', 4294967295::oid, NULL]::regclass[]);
 SELECT b.kind, b.object::regclass FROM stepadv_internal.below(ARRAY['names', 4294967295::oid, NULL]::regclass[], NULL) b WHERE b.kind <> 'place';
 
--- Kept groups: what is called fresh, and what refresh does.
+-- Kept groups: which are fresh, and what refresh does.
 CREATE INDEX ON steps (g);
 INSERT INTO steps SELECT i, 'g' || i % 3, 1 + i % 2, i FROM generate_series(1, 24) i;
 CREATE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, doubled(s.x) AS x FROM steps s;
@@ -156,7 +156,7 @@ ALTER TABLE steps ATTACH PARTITION p1 FOR VALUES IN (1);
 TABLE age;
 SELECT stepadv.refresh('source');
 TABLE age;
--- A partition that is empty changes nothing, until it is not; its rows are seen when refresh has seen it.
+-- Attaching an empty partition changes nothing; later rows are detected after a refresh has read it.
 CREATE TABLE p3 PARTITION OF steps FOR VALUES IN (3);
 TABLE age;
 INSERT INTO p3 VALUES (25, 'g1', 3, 25);
@@ -167,7 +167,7 @@ CREATE TABLE p4 PARTITION OF steps FOR VALUES IN (4);
 SELECT stepadv.refresh('source');
 INSERT INTO p4 VALUES (26, 'g2', 4, 26);
 TABLE age;
--- Nor are changes while triggers were disabled.
+-- Nor are changes made while triggers were disabled.
 ALTER TABLE p2a DISABLE TRIGGER USER;
 DELETE FROM p2a WHERE g = 'g0';
 ALTER TABLE p2a ENABLE TRIGGER USER;
@@ -209,7 +209,7 @@ SELECT stepadv.unmaintain('source');
 CREATE OR REPLACE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, s.x * random() AS x FROM steps s;
 SELECT stepadv.maintain('source');
 SELECT stepadv.maintain('source', mode => 'refresh');
--- Where the fold does not read it, it may change.
+-- What the fold does not read may change.
 CREATE OR REPLACE VIEW source AS SELECT s.g, s.id / 8 AS r, s.id, s.x, now() AS read_at FROM steps s;
 SELECT stepadv.maintain('source');
 TABLE age;

@@ -26,7 +26,7 @@ FROM (SELECT a.*, (advantage - avg(advantage) OVER ()) / (stddev_samp(advantage)
 JOIN (SELECT b.*, (advantage - avg(advantage) OVER ()) / (stddev_samp(advantage) OVER () + 1e-8) AS white_b FROM g, gae(g, gamma => 0.9, lambda => 0.5) b) b USING (step_id)
 JOIN steppo s USING (step_id);
 
--- A gap in step_no is closed; who wants StepPO's phantom step writes it (steppo_gae_gap)
+-- A gap in step_no is closed; to get StepPO's phantom step, insert a row for it (steppo_gae_gap)
 SELECT array_agg(round(advantage::numeric, 9) ORDER BY step_no) AS closed
 FROM (SELECT rollout_agg(s, 1, s, NULL, NULL, s / 2, NULL, NULL, 0.5, NULL, NULL) AS g FROM (VALUES (0), (2)) v(s)) x,
 	 gae(g, gamma => 0.9);
@@ -53,7 +53,7 @@ SELECT array_agg(return ORDER BY step_no) AS actions_only FROM g, returns(g, gam
 WITH g AS (SELECT rollout_agg(p, 1, p, NULL, p, (ARRAY[0, -0.1, 0, 10])[p]) AS g FROM generate_series(1, 4) p)
 SELECT bool_and(near(return, (ARRAY[8.47875, 8.925, 9.5, 10])[step_no])) AS discounted_returns FROM g, returns(g, gamma => 0.95);
 
--- What an observation is rewarded with goes to the action before it, at its full worth
+-- The reward of an observation goes to the action before it, undiscounted
 WITH g AS (SELECT rollout_agg(p, 1, p, NULL, CASE WHEN p IN (1, 4) THEN p END, CASE p WHEN 2 THEN 1.0 WHEN 3 THEN 0.5 END,
 							  NULL, NULL, CASE WHEN p IN (1, 4) THEN 0.25 END, NULL, NULL) AS g FROM generate_series(1, 4) p)
 SELECT step_no, value, td_error, return, advantage FROM g, gae(g, gamma => 0.5, masked => true);
@@ -73,8 +73,7 @@ SELECT r, k, r * 100 + k AS step_id, r % 7 = 0 AS unjudged,
 FROM generate_series(1, 80) r, generate_series(1, 1 + r % 13) k;
 CREATE TABLE outcome AS SELECT r, pseudorandom('outcome', r::text) AS reward FROM generate_series(1, 80) r WHERE r % 3 = 0 AND r % 7 <> 0;
 
--- The recursion in SQL: the outcome is part of the last step's reward, a step is
--- worth its td_error and those after it
+-- The recursion in SQL: the outcome is part of the last step's reward; an advantage is the discounted sum of td_errors from the step on
 CREATE FUNCTION by_hand(gamma float8, lambda float8)
 RETURNS TABLE (step_id int, td_error float8, advantage float8, discounted float8) LANGUAGE sql AS $$
 WITH r AS (
@@ -106,7 +105,7 @@ FROM (SELECT rollout_agg(step_id, r, k, NULL, NULL, reward, NULL, NULL, 0, NULL,
 	 gae(g, gamma => 0.9) a JOIN LATERAL returns(g, gamma => 0.9) r USING (step_id)
 	 JOIN by_hand(0.9, 1) h USING (step_id);
 
--- Masked: as if the observations were not there and had handed their rewards on
+-- Masked: as if there were no observations and their rewards were moved
 WITH moved AS (
 	SELECT *, count(*) FILTER (WHERE is_action) OVER (PARTITION BY r ORDER BY k) AS action_no,
 		   coalesce(reward, 0) + CASE WHEN k = max(k) OVER (PARTITION BY r)
@@ -127,8 +126,7 @@ FROM short, LATERAL gae(short.g, 0.9, 0.7) b, full_form, LATERAL gae(full_form.g
 	 LATERAL returns(short.g, 0.9) s, LATERAL returns(full_form.g, 0.9, masked => true) r
 WHERE a.step_id = b.step_id AND s.step_id = b.step_id AND r.step_id = b.step_id;
 
--- A table of tokens, three rows a step of which one is an action: PPO's masked GAE over
--- it is step-level GAE where every step is one token
+-- A table of tokens, three rows a step of which one is an action: PPO's masked GAE over it is step-level GAE where every step is one token
 CREATE TABLE token_of_step AS
 SELECT s.*, t AS token_no, s.k * 10 + t AS position FROM step s, generate_series(1, 3) t WHERE NOT unjudged;
 WITH tokens AS (SELECT rollout_agg(r * 1000 + position, r, position, NULL, CASE token_no WHEN 2 THEN position END,

@@ -87,14 +87,14 @@ SELECT count(*) > 0 AS there, count(a.return) + count(a.n_state) + count(a.advan
 FROM groups, gigpo(g) a WHERE a.rollout_id = 5;
 SELECT count(*) FROM groups, gigpo(g) a WHERE a.advantage IS NULL AND a.rollout_id <> 5;
 
--- A lone rollout of return 3: verl's code leaves it, by what its sd would be with epsilon; the step part stays 0 where a state was
--- seen once. Among others that are not judged it is alone, too; counted by step it is not, and all steps are alike.
+-- A lone rollout of return 3: verl's code keeps it, divided by 1 + epsilon; the step part is 0 where a state was seen once. Alone also among unjudged
+-- rollouts; counted by step it is not alone, and all steps are alike.
 SELECT n, normalise, weighting, a.episode_advantage, a.step_advantage, a.advantage
 FROM (VALUES (1), (3)) c(n), (VALUES ('std', 'rollout'), ('mean', 'rollout'), ('none', 'rollout'), ('std', 'step')) o(normalise, weighting),
 	LATERAL (SELECT rollout_agg(i * 2 + k, i, k, k, 1, CASE i * 2 + k WHEN 3 THEN 3 END) g FROM generate_series(1, n) i, generate_series(0, 1) k) y,
 	gigpo(g, normalise => normalise, weighting => weighting, epsilon => 0.5, singleton => 'raw') a
 WHERE a.step_id = 2 ORDER BY n, normalise DESC, weighting;
--- and is 0 by default; of several rollouts none is alone
+-- and is 0 by default; several rollouts are never alone
 SELECT a.advantage FROM (SELECT rollout_agg(1, 1, 0, 1, 1, 3) g) y, gigpo(g) a;
 SELECT count(*) AS differ FROM (SELECT a.* FROM groups, gigpo(g, singleton => 'raw') a EXCEPT ALL SELECT a.* FROM groups, gigpo(g) a) d;
 

@@ -1,5 +1,4 @@
--- The state graph: nodes, edges, distances, contribution, by hand, against plain
--- SQL, on the simulator, and what it refuses.
+-- The state graph: nodes, edges, distances, contribution, by hand, against plain SQL, on the simulator, and errors.
 CREATE SCHEMA graph;
 SET search_path = graph, stepadv, public;
 \set VERBOSITY terse
@@ -19,7 +18,7 @@ CREATE VIEW hand AS SELECT rollout_agg(id, rollout, no, state, action, reward, s
 
 -- To the goal: 4 costs 1, 1 by 4: 3 + 1, 3 by 1: 4 + 4, 2 by 3: 1 + 8; 7 costs 0.5, the NULL state 1 more.
 SELECT n.* FROM hand, graph_nodes(g) n;
--- A column of which alone is asked is the same.
+-- Reading only some columns gives the same.
 SELECT visits IS NOT DISTINCT FROM n_visits AS n_visits, rollouts IS NOT DISTINCT FROM n_rollouts AS n_rollouts, distance IS NOT DISTINCT FROM n_distance AS distance, is_start IS NOT DISTINCT FROM n_is_start AS is_start, dead_end IS NOT DISTINCT FROM n_dead_end AS is_dead_end, on_cycle IS NOT DISTINCT FROM n_on_cycle AS on_cycle
 FROM hand, LATERAL (SELECT array_agg(n.n_visits) AS n_visits, array_agg(n.n_rollouts) AS n_rollouts, array_agg(n.distance) AS n_distance, array_agg(n.is_start) AS n_is_start, array_agg(n.is_dead_end) AS n_dead_end, array_agg(n.on_cycle) AS n_on_cycle FROM graph_nodes(g) n) n
 	CROSS JOIN LATERAL (SELECT array_agg(n.n_visits) AS visits FROM graph_nodes(g) n) visits
@@ -30,7 +29,7 @@ FROM hand, LATERAL (SELECT array_agg(n.n_visits) AS n_visits, array_agg(n.n_roll
 	CROSS JOIN LATERAL (SELECT array_agg(n.on_cycle) AS on_cycle FROM graph_nodes(g) n) on_cycle;
 -- One edge 1 -3-> 5, of least cost 1; 5 -1-> 6 and 5 -1-> somewhere are two.
 SELECT state, action, next_state, n_visits, n_rollouts, cost, distance, next_distance, step_id FROM hand, graph_edges(g);
--- No way counts as 9 + 1: 10 * 0.1^(d + c), and on 1 -3-> 5 the mean of those of costs 1 and 2.
+-- Unreachable counts as 9 + 1: 10 * 0.1^(d + c), and on 1 -3-> 5 the mean of those of costs 1 and 2.
 SELECT state, action, step_reward::numeric FROM hand, graph_edges(g) WHERE state IN (1, 4, 5, 7);
 SELECT bool_and(abs(e.step_reward - a.step_reward) < 1e-15 AND abs(e.graph_advantage - a.graph_advantage) < 1e-12) AS means_of_graphgpo, count(*)
 FROM hand, graph_edges(g, discount => 0.5, convention => 'recipe', epsilon => 0.1) e, LATERAL (
@@ -41,10 +40,10 @@ FROM hand, graph_edges(g, discount => 0.5, convention => 'recipe', epsilon => 0.
 		FROM (SELECT 1) one LEFT JOIN step n ON n.rollout = s.rollout AND n.no = s.no + 1))) a;
 -- 1 leaves 1 for 2 (farther), stays in 2, nears by 3, 1, 4, goal: 4 of 6
 SELECT c.* FROM hand, contribution(g) c;
--- what the rollouts say themselves outweighs their returns: 1 and 4
+-- A given success takes precedence over returns: 1 and 4
 SELECT count(*) FROM hand, contribution(g, success_above => 5) c WHERE success;
 
--- Shapes at the edge, as walks: 'ab!, ba' is a rollout through a and b to the goal, and one through b and a.
+-- Edge cases, as walks: 'ab!, ba' is a rollout through a and b to the goal, and one through b and a.
 CREATE FUNCTION shape(walks text, costs float8[] DEFAULT NULL) RETURNS rollout_group LANGUAGE sql AS
 $$ SELECT rollout_agg(r * 100 + t, r, t::integer, ascii(c), t, 0, w LIKE '%!', NULL, NULL, NULL, costs[t])
 	FROM regexp_split_to_table(walks, ', ') WITH ORDINALITY w(w, r), regexp_split_to_table(rtrim(w, '!'), '') WITH ORDINALITY c(c, t) $$;
@@ -89,13 +88,13 @@ WITH RECURSIVE reach(grp, state, other) AS (
 SELECT count(*) FILTER (WHERE n.on_cycle) > 0 AS some, count(*) FILTER (WHERE NOT n.on_cycle) > 0 AS others,
 	count(*) FILTER (WHERE n.on_cycle <> EXISTS (SELECT FROM reach r WHERE (r.grp, r.state, r.other) = (w.grp, n.state, n.state))) AS off
 FROM walks w, graph_nodes(g) n WHERE NOT n.is_goal;
--- contribution is what the distances say
+-- contribution follows from the distances
 SELECT count(*) FILTER (WHERE c.n_contributing IS DISTINCT FROM x.n OR c.share IS DISTINCT FROM x.n / c.n_steps::float8) AS off,
 	count(*) FILTER (WHERE c.n_contributing > 0 AND NOT c.success) > 0 AS failures_contribute, count(*) FILTER (WHERE c.n_contributing IS NULL) AS unknown
 FROM walks w, contribution(g) c, LATERAL (
 	SELECT CASE WHEN w.grp % 4 > 0 THEN count(*) FILTER (WHERE a.next_distance < a.distance) END AS n
 	FROM graphgpo(w.g) a WHERE a.rollout_id = c.rollout_id) x;
--- figure 1 of the paper is a query over it: of the steps in failed rollouts those that contribute, in successful ones those that do not
+-- figure 1 of the paper is a query over it: contributing steps of failed rollouts, and steps of successful ones that do not contribute
 SELECT success, abs(CASE WHEN success THEN 1 - share ELSE share END - expected) < 1e-12 AS as_counted
 FROM (SELECT success, sum(n_contributing)::float8 / sum(n_steps) AS share FROM walks, contribution(g) WHERE n_contributing IS NOT NULL GROUP BY success) c
 JOIN (SELECT r <= grp % 4 AS success, avg((CASE WHEN r <= grp % 4 THEN a.next_distance < a.distance IS NOT TRUE ELSE a.next_distance < a.distance IS TRUE END)::integer) AS expected
@@ -109,7 +108,7 @@ SELECT nodes(rollup(g)) FROM stored;
 SELECT version, a.step_id, a.distance, a.next_distance, round(a.graph_advantage::numeric, 3) AS graph_advantage
 FROM (SELECT version::text, g FROM stored UNION ALL SELECT 'all', rollup(g) FROM stored) x, graphgpo(g) a WHERE a.step_id IN (101, 102, 201) ORDER BY 1, 2;
 
--- Simulator: what rollouts show of the distance is never below the true one, and becomes it.
+-- Simulator: the observed distance is never below the true one, and converges to it.
 SET jit = off;
 \i test/sim/simulator.sql
 CREATE TABLE truth AS
@@ -127,7 +126,7 @@ FROM (SELECT n, task, rollout_agg((rollout_id << 20) + step_no, rollout_id, step
 	FROM sampled, (VALUES (1), (400)) n(n) WHERE (rollout_id - 1) % 400 < n GROUP BY n, task) x, graph_nodes(g) d JOIN truth t USING (state)
 WHERE t.task = x.task GROUP BY n ORDER BY n;
 
--- Long: a walk through 300,000 states to the goal, and one back through the first half of them: no recursion, no square.
+-- Long: a walk through 300,000 states to the goal, and one back through half of them: no recursion, no quadratic time.
 SET statement_timeout = '60s';
 SELECT unequal, n.* FROM (SELECT unequal, rollout_agg(t, 1, t, t, 1, 0, true, NULL, NULL, NULL, CASE WHEN unequal THEN 1 + t % 2 END) AS g
 	FROM generate_series(1, 300000) t, (VALUES (true), (false)) u(unequal) GROUP BY unequal) x,
@@ -137,13 +136,13 @@ FROM (SELECT rollout_agg(r * 1000000 + t, r, t, CASE r WHEN 1 THEN t ELSE 150001
 	FROM (VALUES (1, 300000), (2, 150000)) r(r, n), generate_series(1, n) t) x, graph_nodes(g);
 RESET statement_timeout;
 
--- Refusals: costs
+-- Errors: costs
 SELECT d.state, d.distance FROM graph_nodes(shape('abc!', '{1,0,1}')) d;
 SELECT d.* FROM graphgpo(shape('ab!, cd', '{1,-2}')) d;
 SELECT d.* FROM graph_edges(shape('ab', '{-1e-300}')) d;
 SELECT shape('ab!', '{1,NaN}') IS NULL;
 SELECT shape('ab!', '{1,Infinity}') IS NULL;
--- each cost is a number, the way is not; unless there is another way; equal costs too
+-- each cost is a number, the sum is not; unless there is another way; equal costs too
 SELECT d.state, d.distance FROM graph_nodes(shape('ab!', '{1.5e308,1e308}')) d;
 SELECT d.state, d.distance FROM graph_nodes(shape('ab!', '{1e308,1e308}')) d;
 SELECT nodes(shape('ab!, a!', '{1e308,1e308}'));

@@ -1,5 +1,4 @@
--- graphgpo: worked cases, conventions against plain SQL, proposition 4.1, the
--- trainer's penalty on single rows, edges of the input.
+-- graphgpo: worked cases, conventions against plain SQL, proposition 4.1, the trainer's penalty on single rows, edge cases.
 CREATE SCHEMA graphgpo;
 SET search_path = graphgpo, stepadv, public;
 \set VERBOSITY terse
@@ -54,7 +53,7 @@ SELECT s.grp, s.id, coalesce(s.state, s.id + 100000) AS node, coalesce(s.cost, 1
 FROM s JOIN judged j USING (grp, rollout)
 LEFT JOIN known n ON n.grp = s.grp AND NOT s.last AND n.state = (SELECT o.state FROM s o WHERE o.id = s.id + 1)
 LEFT JOIN known e ON e.grp = s.grp AND s.last AND s.rollout % 2 = 0 AND e.state = 1;
--- a NULL state's distance is its own one step's
+-- the distance of a NULL state belongs to its own step only
 UPDATE edge SET next_distance = n.c + n.next_distance FROM s, edge n
 WHERE s.id = edge.id AND NOT s.last AND n.id = edge.id + 1 AND n.node > 100000 AND n.next_distance IS NOT NULL;
 UPDATE edge SET next_distance = n.c + n.next_distance FROM s, edge n
@@ -108,23 +107,21 @@ SELECT count(*) > 300 AS edges, count(*) FILTER (WHERE off(e.graph_advantage, a.
 FROM folded, (VALUES ('mean', 'none'), ('std', 'state')) o(normalise, epsilon_scale),
 	graph_edges(g, success_above => 0.75, normalise => o.normalise, epsilon_scale => o.epsilon_scale) e
 	JOIN graphgpo(g, success_above => 0.75, normalise => o.normalise, epsilon_scale => o.epsilon_scale) a USING (step_id) WHERE e.n_visits = 1;
--- Seven and eight steps from the goal with discount 0.1: rewards of 1e-6 and 1e-7, and a tenth of these in the paper's convention. What tells
--- them apart is lost beside an epsilon of 1e-6, and beside one of the group's spread, which the rewards next to the goal make; a share of
--- their own size leaves it: 0.45 / (0.9 / sqrt(2) + 1e-6).
+-- Seven and eight steps from the goal with discount 0.1: rewards of 1e-6 and 1e-7 (the paper: a tenth). An epsilon of 1e-6, absolute or relative to the group's spread,
+-- hides their difference; relative to their own size it remains: 0.45 / (0.9 / sqrt(2) + 1e-6).
 SELECT o.epsilon_scale, convention, a.step_id, round(a.graph_advantage::numeric, 6) AS graph_advantage
 FROM groups, (VALUES (1, 'none'), (2, 'group'), (3, 'state')) o(i, epsilon_scale), (VALUES ('recipe'), ('paper')) c(convention),
 	graphgpo(g, convention => convention, epsilon_scale => o.epsilon_scale) a
 WHERE name = 'deep' AND step_id IN (1, 9) ORDER BY o.i, convention DESC, step_id;
 SELECT count(*) FILTER (WHERE off(a.graph_advantage, 0.45 / (0.9 / sqrt(2.0) + 1e-6))) AS off FROM groups, graphgpo(g, epsilon_scale => 'state') a WHERE name = 'deep' AND step_id = 1;
--- Rewards that differ by how sums of costs were rounded are as good as equal, which epsilon => 0 takes for all the difference there is
+-- Rewards that differ only by rounding of sums of costs count as equal; epsilon => 0 would divide by that difference
 SELECT o.epsilon, o.epsilon_scale, round(max(abs(a.graph_advantage))::numeric, 3) AS most
 FROM (SELECT rollout_agg(r * 10 + k, r, k, CASE k WHEN 1 THEN 0 ELSE r * 10 + k END, r * 10 + k, NULL, k = 4 OR NULL, NULL, NULL, NULL, c[k]) g
 	FROM (VALUES (1, ARRAY[1, 0.1, 0.2, 0.3]::float8[]), (2, ARRAY[1, 0.3, 0.2, 0.1])) v(r, c), generate_series(1, 4) k) y,
 	(VALUES (0::float8, 'none'), (1e-6, 'state')) o(epsilon, epsilon_scale), graphgpo(g, convention => 'recipe', epsilon => o.epsilon, epsilon_scale => o.epsilon_scale) a
 WHERE a.n_state = 2 GROUP BY 1, 2 ORDER BY 1;
 
--- Proposition 4.1: of two steps from one state, the one that ends closer to the goal, its cost included, has the higher
--- advantage; as close, the same.
+-- Proposition 4.1: of two steps from one state, the one that ends closer to the goal, its cost included, has the higher advantage; as close, the same.
 SELECT count(*) > 1000 AS pairs, count(*) FILTER (WHERE sign(x.advantage - y.advantage) <> sign(b.total - a.total)) AS against
 FROM (SELECT f.grp, e.node, e.id, coalesce(e.next_distance, beyond) + e.c AS total FROM edge e JOIN folded f USING (grp),
 	LATERAL (SELECT 1 + max(distance) AS beyond FROM reference r WHERE r.grp = f.grp) m) a
@@ -134,8 +131,8 @@ JOIN LATERAL (SELECT graph_advantage AS advantage FROM folded, graphgpo(g, disco
 JOIN LATERAL (SELECT graph_advantage AS advantage FROM folded, graphgpo(g, discount => 0.5, success_above => 0.75) q WHERE folded.grp = b.grp AND q.step_id = b.id) y ON true
 WHERE a.id < b.id AND a.grp <= 8;
 
--- The recipe's trainer takes a penalty off single rows after the graph, which makes them unlike the other rows of their
--- rollout. That is a second fold: each row a rollout of its own, in gigpo. A: s0 s1 s2 success, its second step invalid; B: s0 and into s1.
+-- The recipe's trainer subtracts a penalty from single rows after the graph, so rows of a rollout differ. That is a second fold: each row is a rollout of its own, in gigpo.
+-- A: s0 s1 s2 success, its second step invalid; B: s0 and into s1.
 CREATE TABLE penal AS
 SELECT a.step_id, w.state, w.score - penalty AS score, a.step_reward - penalty AS step_reward
 FROM (VALUES (1, 1, 0, 0, true, 10::float8, 0::float8), (2, 1, 1, 1, NULL, 10, 0.1), (3, 1, 2, 2, NULL, 10, 0), (4, 2, 0, 0, false, 0, 0)) w(id, rollout, no, state, success, score, penalty),
@@ -150,7 +147,7 @@ FROM (SELECT rollout_agg(step_id, step_id, 0, state, 1, score) AS scores, rollou
 	unnest('{0.5066661926709383,0.4866002048423863,0.5066661926709383,-1.4999325901842624}'::float8[]) WITH ORDINALITY v(expected, id)
 WHERE e.step_id = v.id AND s.step_id = v.id;
 
--- A success without a step is no way to anywhere: all the same, so 0.  Everything at once by one step.
+-- A success without a step is no path to the goal: equal rewards, so 0.  A goal reached in one step.
 SELECT a.* FROM (SELECT rollout_agg(i, i, CASE WHEN i > 1 THEN 0 END, i % 2, i, 0, i = 1) g FROM generate_series(1, 4) i) x, graphgpo(g) a;
 SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, i, 0, i <= 2) g FROM generate_series(1, 4) i) x, graphgpo(g, episode_weight => 0, epsilon => 0) a;
 -- discount at its ends
@@ -163,6 +160,6 @@ SELECT a.* FROM groups, graphgpo(g, convention => 'reference') a;
 SELECT a.* FROM groups, graphgpo(g, normalise => 'sd') a;
 SELECT a.* FROM groups, graphgpo(g, epsilon_scale => 'batch') a;
 SELECT count(*) FROM groups, graphgpo(g, epsilon => NULL) a;
--- progress: a step back from far away at such a cost that its reward is no number
+-- progress: a step back from far away at such a cost that its reward is not a finite number
 SELECT a.* FROM (SELECT rollout_agg(i, 1, i, i, i, 0, true, NULL, NULL, NULL, CASE i WHEN 1 THEN 1e6 END) g FROM generate_series(1, 2) i) x, graphgpo(g, convention => 'progress') a;
 SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, i, 0, i = 1) g FROM generate_series(1, 10) i) x, graphgpo(g, graph_weight => 1e308) a;

@@ -14,8 +14,7 @@ SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) FROM (
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id) FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id DESC) FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY hashint8(step_id)) FROM s) x(g);
--- Rollouts that arrive whole, in any order, are sorted as a whole: 200 sets of rollouts of 1 to 40 steps, some cut in two
--- (of which the second may come first), some with a step out of place, against rows sorted before.
+-- Rollouts that arrive complete, in any order: 200 sets of rollouts of 1 to 40 steps, some cut in two parts in any order, some with a step out of place, against sorted rows.
 CREATE TABLE whole AS
 SELECT k, r * 50 + i AS step_id, (r * 7919) % 1013 - 500 AS rollout_id, i * 2 AS step_no, h % 5 AS state, (h >> 8) % 3 AS action,
 	CASE WHEN (h >> 16) % 3 > 0 THEN (h >> 16) % 4 END::float8 AS reward, CASE WHEN (h >> 24) % 20 = 0 THEN (h >> 24) % 40 = 0 END AS success,
@@ -125,8 +124,7 @@ SELECT rollout_agg(1, 5, 3, 1, 1, 0, true, 1, 0, 0, '-Infinity');
 SELECT rollout_agg(i, 5, 3, 1, 1, 0) FROM generate_series(1, 2) i;
 SELECT rollout_agg(i, 5, NULL, 1, 1, i) FROM generate_series(1, 2) i;
 
--- Bad text: no digits, or not those of a value.  One is made here by hand, of rollouts, their numbers of steps, and
--- step_no of each: header, ids of rollouts, then of steps, states, actions, rewards (zeros), n_steps, step_no, success.
+-- Bad text: no digits, or not those of a value. One made by hand of rollouts, their numbers of steps, and step_no: header, rollout_id, step_id, state, action, reward, n_steps, step_no, success.
 CREATE FUNCTION little_endian(n bigint, width int) RETURNS text LANGUAGE sql IMMUTABLE
 RETURN (SELECT string_agg(lpad(to_hex(n >> 8 * i & 255), 2, '0'), '' ORDER BY i) FROM generate_series(0, width - 1) i);
 CREATE FUNCTION by_hand(rollouts bigint[], n_steps bigint[], step_no int[]) RETURNS text LANGUAGE sql IMMUTABLE

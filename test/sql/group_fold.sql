@@ -1,11 +1,9 @@
--- The node that folds steps into groups (src/plan/fold/group_fold.c): PostgreSQL's own
--- Agg, which stepadv.enable_group_fold = off brings back, is the judge.
+-- The node that folds steps into groups (src/plan/fold/group_fold.c), against PostgreSQL's own Agg (stepadv.enable_group_fold = off).
 \set VERBOSITY terse
 SET jit = on;
 SET search_path = stepadv, public;
 
--- 40 groups known by a number, a text and a numeric that is written in several
--- ways; rollouts interleaved; NULL keys, states, actions, rewards.
+-- 40 groups keyed by a number, a text and a numeric of several spellings; rollouts interleaved; NULL keys, states, actions, rewards.
 CREATE TABLE fold_steps AS
 SELECT g AS num, CASE WHEN g % 7 > 0 THEN 'task ' || repeat('long name ', g % 4) || g END AS task,
 	CASE WHEN i % 2 = 0 THEN (g % 5)::numeric ELSE ((g % 5)::text || '.000')::numeric END AS level,
@@ -49,8 +47,7 @@ BEGIN
 		coalesce(lower(substring(plan from 'Strategy: (\w+)')), 'aggregated'));
 END
 $$;
--- $ is replaced by the arguments of the short form, ' $ + ' for those of the long one,
--- ' $ % ' for those with turn and rewards.
+-- $ is replaced by the arguments of the short form, ' $ + ' for the long one, ' $ % ' for those with turn and rewards.
 CREATE FUNCTION pg_temp.both(query text) RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.by_both(replace(replace(replace(query,
 		'$%', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, NULL, NULL, step_no / 2, CASE WHEN kind % 3 > 0 THEN ARRAY[reward, NULL, kind] END, NULL, NULL)'),
@@ -66,7 +63,7 @@ SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, a
 SELECT pg_temp.both('SELECT $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT task, $ FROM fold_steps GROUP BY task');
 SELECT pg_temp.both('SELECT task, num, $, num + 1 FROM fold_steps GROUP BY num, task');
--- keys that are equal and yet not the same: 1 and 1.000
+-- keys that are equal but not identical: 1 and 1.000
 SELECT pg_temp.both('SELECT level::int, $ FROM fold_steps GROUP BY level');
 -- arrays as they are stored: with a short header, compressed, out of line
 CREATE TABLE fold_arrays AS SELECT num, step_id, rollout, step_no, state, action, reward, success, step_no AS turn,
@@ -81,10 +78,10 @@ SELECT pg_temp.both('SELECT upper(task), length($::text) FROM fold_steps GROUP B
 SELECT pg_temp.both('SELECT num, rollout_agg(step_id + 1, signature_hash(rollout::text), step_no * 2, -state, coalesce(action, 7), reward / 2, success) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $, (SELECT count(*) FROM steps($)) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, rollout_agg(step_no, step_no, step_no, num, num, num) FROM fold_steps WHERE step_no IS NOT NULL GROUP BY num, rollout');
--- FILTER: a group is there also when nothing of it is
+-- FILTER: a group is returned even if none of its rows pass
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE kind < 3) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE NULL) FROM fold_steps GROUP BY num');
--- its arguments are not computed for what it removes; a column's wider type is no matter
+-- arguments are not computed for rows that are filtered out; a column may have a wider type
 SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, 1 / state, action, reward) FILTER (WHERE state <> 0) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, num, num, num) FILTER (WHERE kind < 3) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE false GROUP BY num');
@@ -135,16 +132,16 @@ CLOSE c;
 COMMIT;
 SELECT count(*) FROM (SELECT rollout_agg(step_id, rollout, step_no, state, action, reward) AS g FROM fold_steps GROUP BY num LIMIT 3) x;
 
--- More groups than a cache or memory holds, and rows whose groups take turns.
+-- More groups than a cache or memory holds, and interleaved groups.
 CREATE TABLE fold_many AS
 SELECT (g * 7919) % 20011 AS num, 'group ' || (g * 7919) % 20011 AS task, g * 8::bigint + r * 4 + i AS step_id, r::bigint AS rollout, i AS step_no, (g + i) % 3::bigint AS state, (g * r) % 2::bigint AS action,
 	CASE WHEN i = 3 THEN (g % 2)::float8 END AS reward, g % 2 = 0 AS success
 FROM generate_series(1, 20000) g, generate_series(1, 2) r, generate_series(0, 3) i ORDER BY i, r, g;
 ALTER TABLE fold_many ALTER task TYPE text COLLATE "C";
 ANALYZE fold_many;
--- (scattered rows, of which the planner would rather have an Agg; several processes: parallel_fold.sql)
+-- (scattered rows, for which the planner would prefer an Agg; several processes: parallel_fold.sql)
 SET enable_sort = off; SET random_page_cost = 1000; SET max_parallel_workers_per_gather = 0; SET hash_mem_multiplier = 1;
--- how rows went: all but the first few into parts, those onto disk; groups as values
+-- how rows were stored: all but the first few in parts, those on disk; groups as values
 CREATE FUNCTION pg_temp.way(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -170,7 +167,7 @@ SELECT pg_temp.way('SELECT num, rollout_agg(step_id, rollout, step_no, state, ac
 -- stored together: groups go out as values, once
 SELECT pg_temp.way('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM (SELECT * FROM fold_many ORDER BY hashint4(num), rollout, step_no OFFSET 0) x GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_many ORDER BY hashint4(num), rollout, step_no OFFSET 0) x GROUP BY num');
--- rollout after rollout: every group goes out twice
+-- rollout after rollout: every group is written twice
 SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_many ORDER BY rollout, hashint4(num), step_no OFFSET 0) x GROUP BY num');
 -- together first, then not
 SELECT pg_temp.way('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM (SELECT * FROM fold_many ORDER BY rollout, CASE WHEN rollout = 1 THEN hashint4(num) END, step_no, num OFFSET 0) x GROUP BY num');
@@ -180,7 +177,7 @@ SELECT pg_temp.both('SELECT task, $ FROM fold_many GROUP BY task');
 SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2, CASE WHEN num % 3 > 0 THEN ARRAY[reward, NULL] END, NULL, NULL) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE success) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT v, count(*), sum(length(g::text)) FROM generate_series(1, 2) v, LATERAL (SELECT num, $ AS g FROM fold_many WHERE num % 2 < v GROUP BY num) x GROUP BY v');
--- next to no memory: parts whose groups find no room are divided, which writes hardly more than a sort does, and once for each time
+-- almost no memory: parts whose groups do not fit are divided, which writes hardly more than a sort does, and once for each time
 SET work_mem = '64kB';
 CREATE FUNCTION pg_temp.on_disk(query text, OUT kb integer, OUT parts integer) LANGUAGE plpgsql AS $$
 DECLARE
@@ -254,11 +251,11 @@ SELECT pg_temp.both('SELECT num, $ FROM fold_parts GROUP BY num');
 SELECT pg_temp.both('SELECT num, task, $ FILTER (WHERE kind > 3) FROM fold_parts GROUP BY num, task');
 SELECT pg_temp.both('SELECT num, task, $+ FROM fold_parts GROUP BY num, task');
 EXPLAIN (costs off) SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_parts GROUP BY num;
--- groups that lie in several partitions are not its business
+-- groups that span several partitions are not folded by partition
 SELECT pg_temp.both('SELECT level::int, $ FROM fold_parts GROUP BY level');
 RESET enable_partitionwise_aggregate; RESET enable_sort;
 
--- What is left to Agg.
+-- Left to Agg.
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num HAVING count(*) > 9');
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num HAVING $ IS NOT NULL');
 SELECT pg_temp.both('SELECT num, $, count(*) FROM fold_steps GROUP BY num');
@@ -270,7 +267,7 @@ SELECT pg_temp.both('SELECT $ FROM fold_steps');
 SELECT pg_temp.both('SELECT generate_series(1, 2), num, $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT GROUPING(num), num, $ FROM fold_steps GROUP BY num');
 
--- an aggregate that ends otherwise
+-- an aggregate with another final function
 CREATE AGGREGATE public.fold_bytes(bigint, bigint, int, bigint, bigint, float8) (SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, FINALFUNC = stepadv_internal.rollout_agg_serial);
 SELECT pg_temp.both('SELECT num, fold_bytes(step_id, rollout, step_no, state, action, reward) FROM fold_steps GROUP BY num');
 DROP AGGREGATE public.fold_bytes(bigint, bigint, int, bigint, bigint, float8);
@@ -289,7 +286,7 @@ SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward / nulli
 SELECT num, rollout_agg(step_id, NULL, step_no, state, action, reward) FROM fold_steps GROUP BY num;
 SELECT count(g) FROM (SELECT num, rollout_agg(step_id, rollout, 1, state, action, reward) AS g FROM fold_steps GROUP BY num) x;
 
--- Whoever may not call the aggregate may not have it computed.
+-- A user without EXECUTE on the aggregate cannot have it computed.
 REVOKE EXECUTE ON FUNCTION rollout_agg(bigint, bigint, integer, bigint, bigint, float8) FROM PUBLIC;
 CREATE ROLE regress_fold_nobody;
 GRANT SELECT ON fold_steps TO regress_fold_nobody;
@@ -300,14 +297,14 @@ GRANT EXECUTE ON FUNCTION rollout_agg(bigint, bigint, integer, bigint, bigint, f
 REVOKE SELECT ON fold_steps FROM regress_fold_nobody;
 DROP ROLE regress_fold_nobody;
 
--- A prepared plan learns that the aggregate is gone.
+-- A prepared plan is invalidated when the aggregate is dropped.
 CREATE AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8) (SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, FINALFUNC = stepadv_internal.rollout_agg_final);
 PREPARE fold_them AS SELECT count(g) FROM (SELECT num, public.my_agg(step_id, rollout, step_no, state, action, reward) AS g FROM fold_steps GROUP BY num) x;
 EXECUTE fold_them;
 DROP AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8);
 EXECUTE fold_them;
 
--- Rollouts that take turns, and whose steps come in no order, or in two sequences: as if they had come in order.  A step that is there twice is found all the same.
+-- Interleaved rollouts whose steps are unordered, or in two sequences: the same as in order. A duplicate step is detected all the same.
 CREATE TEMP TABLE fold_turns AS
 SELECT i AS step_id, i % 3 AS group_id, i % 5 AS rollout_id, ((i * 7919) % 10007)::int - 5000 AS no, ((i * 7919) % 10007 + i % 2 * 10007)::int AS two, i % 11 AS s, i % 2 AS a, (i % 7)::float8 AS r
 FROM generate_series(0::bigint, 10006) i;

@@ -1,19 +1,15 @@
--- rollout_group, version 2: turns, reward components, defects, unit.  Bytes are
--- as they were and will be; version 1 is written where nothing needs a later one; text
--- and binary form are lossless and refuse what no aggregate makes; merging and
--- folding in parallel give the same; a defect costs its rollout alone.
+-- rollout_group, version 2: turns, reward components, defects, unit. Its bytes do not change; version 1 is written if nothing needs version 2; text and binary form
+-- are lossless and validate; merging and parallel folding agree; a defect costs only its rollout.
 CREATE SCHEMA group_version;
 SET search_path = group_version, stepadv;
 SET extra_float_digits = 0;
 \set VERBOSITY terse
 
--- The bytes of both versions, which must be read for ever.  Version 1 is what
--- stepadv 0.2.0 wrote: header (version, columns, 0, rollouts, steps); rollout_id;
+-- The bytes of both versions, which must stay readable. Version 1, as stepadv 0.2.0 wrote it: header (version, columns, 0, rollouts, steps); rollout_id;
 -- step_id; state; action; reward; n_steps; step_no; success.
 CREATE TABLE old AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5) AS g;
 SELECT stepadv_internal.rollout_group_send(g) FROM old;
--- Version 2: flags and number of components in the header, where 0 was; components
--- after cost, turn after step_no, defects at the end.
+-- Version 2: flags and number of components in the header, where 0 was; components after cost, turn after step_no, defects at the end.
 CREATE TABLE new AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, 258, '{0.25,NULL}', NULL, NULL) AS g;
 SELECT stepadv_internal.rollout_group_send(g) FROM new;
 
@@ -29,7 +25,7 @@ SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) AS different, min(
 	SELECT rollout_agg(i, 1, i, i, i, i, true, NULLIF(i, 2), NULLIF(i, 1), i, NULLIF(i, 3)) AS g FROM generate_series(1, 3) i UNION ALL
 	SELECT rollout_agg(i, 1, i, i, i, i, true, NULLIF(i, 2), NULLIF(i, 1), i, NULLIF(i, 3), NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i) x;
 
--- Rows with everything, some of it, or nothing of it; what went in comes out.
+-- Rows with all columns, some, or none; the output equals the input.
 CREATE TABLE given AS
 SELECT g, g * 10000 + r * 100 + i AS step_id, r AS rollout_id, CASE WHEN i > 0 THEN i * 3 END AS step_no, i % 3 AS state,
 	   NULLIF(i % 4, 0) AS action, NULLIF(h % 5, 0) / 4.0::float8 AS reward, CASE WHEN i = 9 THEN h % 2 = 0 END AS success,
@@ -89,8 +85,7 @@ SELECT count(*), bool_and(bytes(p.rollouts) = bytes(f.rollouts)) FROM in_paralle
 RESET stepadv.enable_group_fold; RESET enable_sort; RESET cpu_tuple_cost; RESET cpu_operator_cost;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 
--- Arrays that cannot be: of another length than others, not finite, of two
--- dimensions, too long; of a rollout, two outcomes of one component.
+-- Invalid arrays: other lengths, not finite, two dimensions, too long; two outcomes of one component in a rollout.
 SELECT rollout_agg(i, 1, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(0::float8, ARRAY[1 + i / 2]), NULL, NULL) FROM generate_series(0, 2) i;
 SELECT rollout_agg(NULL, i, NULL, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(0::float8, ARRAY[i]), NULL, NULL) FROM generate_series(1, 2) i;
 SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{1,NaN}', NULL, NULL);
@@ -103,7 +98,7 @@ SELECT count(*) FROM reward_components((SELECT rollout_agg(1, 1, 1, 1, 1, 0, NUL
 -- a lower bound does not count; an array that another row does not have
 SELECT c.* FROM reward_components((SELECT rollout_agg(i, 1, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, CASE i WHEN 1 THEN '[5:6]={1,2}' WHEN 2 THEN '{3,4}' END::float8[], NULL, NULL) FROM generate_series(0, 2) i)) c;
 
--- Merging: without components with some; not as many; flags and defects add up.
+-- Merging: with and without components, different numbers; flags and defects are combined.
 CREATE TABLE part AS SELECT i, rollout_agg(i, i, 1, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, array_fill(i::float8, ARRAY[i - 1]), NULL, NULL) AS g FROM generate_series(1, 3) i GROUP BY i;
 SELECT c.* FROM reward_components((SELECT rollup(g) FROM part WHERE i < 3)) c;
 SELECT rollup(g ORDER BY i DESC)::text = rollup(g)::text FROM part WHERE i < 3;
@@ -133,8 +128,7 @@ SELECT rollout_id, outcome, judged FROM rollouts(with_rewards((SELECT stepadv_in
 SELECT count(*) FROM gae((SELECT rollout_agg(1, 1, 1, NULL, NULL, -1e308, NULL, NULL, 1.7e308, NULL, NULL)));
 SELECT rollout_id, advantage FROM gae((SELECT stepadv_internal.lenient_rollout_agg(i, i, 1, NULL, NULL, CASE i WHEN 1 THEN -1e308 ELSE 1 END, NULL, NULL, CASE i WHEN 1 THEN 1.7e308 ELSE 0 END, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 2) i));
 
--- Bad bytes: every byte of the new value changed to several others is refused, or
--- makes another value that text and binary form agree about.
+-- Bad bytes: a changed byte is an error, or makes another value whose text and binary form agree.
 CREATE TABLE came (g rollout_group);
 CREATE FUNCTION comes(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -166,8 +160,7 @@ SELECT comes(set_byte(bytes(g), 0, 1)) FROM new;
 SELECT n, string_agg(DISTINCT comes(set_byte(bytes(g), n, v)), ', ') FROM old, generate_series(1, 3) n, unnest('{1,2,4,8,16,64,128,255}'::integer[]) v GROUP BY n ORDER BY n;
 SELECT comes(set_byte(bytes(g), 0, 2)) FROM old;
 
--- And what has gaps: a number under a null bit, a bit of a column that is not there, a
--- column without entries are not seen, and the text is the same value to the bit.
+-- A value with gaps (a number under a null bit, a bit of a missing column, a column without entries) is read as one without, and its text is the same value to the bit.
 CREATE TABLE gaps AS
 SELECT rollout_agg(i, 7, i, nullif(i, 1), nullif(i, 2), nullif(i, 1), NULL, nullif(i, 1), NULL, NULL, nullif(i, 2), nullif(i, 2), NULL, NULL, NULL) AS g FROM generate_series(1, 3) i
 UNION ALL SELECT rollout_agg(i, 7, i, NULL, 5, NULL) FROM generate_series(1, 2) i

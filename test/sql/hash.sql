@@ -1,5 +1,4 @@
--- signature_hash: fixed vectors, since users store the values. Those of raw
--- bytes come from the xxHash library's own command line tool (xxhsum -H3).
+-- signature_hash: fixed vectors, since users store the values. Those of raw bytes come from the xxHash library's command line tool (xxhsum -H3).
 SET search_path = stepadv, public;
 
 SELECT name, to_hex(signature_hash(value)) = xxh3 AS text_ok,
@@ -19,8 +18,7 @@ FROM generate_series(0, 255) i;
 
 SELECT to_hex(signature_hash('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid)) = '55df69482c6d3767' AS uuid_ok;
 
--- jsonb: the XXH3 of a token stream that was put together by hand: { k1:a #1:1
--- k1:b [ t n s1:x ] }, with lengths of 4 bytes; a lone scalar between $ and ].
+-- jsonb: the XXH3 of a token stream made by hand: { k1:a #1:1 k1:b [ t n s1:x ] }, with lengths of 4 bytes; a lone scalar between $ and ].
 SELECT to_hex(signature_hash('{"a": 1, "b": [true, null, "x"]}'::jsonb)) = '46f9b36c891f7809' AS object_ok,
        to_hex(signature_hash('1'::jsonb)) = '72510c6beccebe18' AS scalar_ok;
 

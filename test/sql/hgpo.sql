@@ -1,5 +1,4 @@
--- hgpo: the worked case, both public weightings and every option against a plain
--- SQL computation, refusals.
+-- hgpo: the worked case, both public weightings and every option against plain SQL, errors.
 CREATE SCHEMA hgpo;
 SET search_path = hgpo, stepadv, public;
 \set VERBOSITY terse

@@ -110,8 +110,7 @@ FROM (SELECT task, sqrt(sum(w * (advantage - mean) ^ 2) / sum(w)) AS sd
 	FROM (SELECT *, sum(w * advantage) OVER t / sum(w) OVER t AS mean FROM ref WINDOW t AS (PARTITION BY task)) x GROUP BY task) sd
 	JOIN ref r USING (task) JOIN walks USING (task), rtmc(g, gamma => 0.9, normalise => true, history => h, decay => 0.5) a WHERE a.step_id = r.id;
 
--- Bellman's equations, repeated: all targets of a visit as what they are worth without and with values after them,
--- whose matrix is squared in each round.
+-- Bellman's equations by iteration: the targets of a visit without and with the values after them; the matrix is squared in each round.
 CREATE FUNCTION batch_td_ref(decay float8, gamma float8, lambda float8, prior float8) RETURNS TABLE (task integer, own boolean, id integer, q float8, v float8, stderr float8) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -161,7 +160,7 @@ FROM walk GROUP BY task;
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v) OR off(a.stderr, b.stderr) OR off(a.advantage, b.advantage)) AS off
 FROM walks w JOIN turned t USING (task), batch_td(w.g, history => w.h, decay => 0.7, gamma => 0.9, prior => 0) a JOIN batch_td(t.g, history => t.h, decay => 0.7, gamma => 0.9, prior => 0) b USING (step_id);
 
--- So old that it is nothing beside what the group has seen itself, and is all that is known where it has not: the group alone, but for n_state.
+-- A history so old that its weight is negligible beside the group's own visits, and is used only where there are none: the group alone, but for n_state.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v)) AS off, bool_or(a.n_state > b.n_state) AS counted
 FROM (SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN own THEN 9223372036854775807 ELSE -9223372036854775807 END) FILTER (WHERE own) AS g,
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -9223372036854775807) FILTER (WHERE NOT own) AS h FROM walk GROUP BY task) o,
@@ -170,7 +169,7 @@ FROM (SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NUL
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v)) AS off
 FROM walks w, rtmc(h, history => g, decay => 0.5) a JOIN rtmc(h, history => (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 77) FROM walk k WHERE k.task = w.task AND own), decay => 0.5) b USING (step_id);
 
--- Who has no policy_step: an error of the first of them; decay 1 needs none.
+-- Without policy_step: an error that names the first such rollout; decay 1 needs none.
 CREATE TABLE unknown AS
 SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 3 THEN policy END) FILTER (WHERE own) AS g,
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN rollout <> 14 THEN policy END) FILTER (WHERE NOT own) AS h,
@@ -183,12 +182,12 @@ SELECT count(*) FROM walks w JOIN unknown u USING (task), rtmc(u.g, history => w
 SELECT count(*) FROM walks w JOIN unknown u USING (task), batch_td(w.g, history => u.h, decay => 0.9, gamma => 0.9, prior => 0) a;
 \set VERBOSITY terse
 SELECT count(*), count(advantage) > 0 AS judged FROM unknown, rtmc(g, history => h) a;
--- Of a lenient group it is left out of the history; where no policy of the group itself is known, nothing can be said.
+-- In a lenient group such a rollout is left out of the history; if no policy of the group itself is known, estimates are NULL.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v)) AS off, bool_and(a.n_state = b.n_state) AS same_visits
 FROM unknown, rtmc(g_lenient, history => h, decay => 0.9) a JOIN rtmc(g_lenient, history => h_without, decay => 0.9) b USING (step_id);
 SELECT count(*), count(advantage) AS known FROM unknown, batch_td(g_of_none, history => h_without, decay => 0.9, gamma => 0.9, prior => 0) a;
 
--- Refusals
+-- Errors
 SELECT count(*) FROM walks, rtmc(g, history => by_turn(h)) a;
 \set VERBOSITY default
 SELECT count(*) FROM walks, batch_td(by_turn(g), history => by_turn(h, 'set'), gamma => 0.9, prior => 0) a;
@@ -197,7 +196,7 @@ SELECT count(*) FROM walks, rtmc(g, history => h, decay => 0) a;
 SELECT count(*) FROM walks, rtmc(g, history => h, decay => 1.5) a;
 SELECT count(*) FROM walks, batch_td(g, decay => 0, gamma => 0.9, prior => 0) a;
 SELECT count(*) FROM walks, batch_td(g, decay => NULL, gamma => 0.9, prior => 0) a;
--- A return that is out of range is one of the history too, unless the group is lenient.
+-- A return out of range in the history is an error too, unless the group is lenient.
 CREATE TABLE large AS SELECT rollout_agg(i, 77, i, 1, 1, 1e308) AS h FROM generate_series(1, 2) i;
 SELECT a.* FROM walks, large, rtmc(g, history => large.h) a WHERE task = 1;
 SELECT bool_and(a = b) FROM unknown, large, rtmc(g_lenient, history => large.h) a JOIN rtmc(g_lenient) b USING (step_id);

@@ -1,5 +1,4 @@
--- history_td: the published worked cases, by hand, and against plain SQL on random groups, whose sets are sets and whose
--- equations are solved by repeating them.
+-- history_td: the published worked cases, by hand, and against plain SQL on random groups, which iterates the equations.
 CREATE SCHEMA history_td;
 SET search_path = history_td, stepadv, public;
 SET jit = off;
@@ -8,7 +7,7 @@ SET enable_nestloop = off;
 CREATE FUNCTION off(got float8, expected float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS
 $$ SELECT got IS NULL OR expected IS NULL OR abs(got - expected) > 1e-9 * greatest(1, abs(expected)) $$;
 
--- Worked cases. take: the key that four rollouts took in A is not to be seen there, nor at the door D.
+-- Worked cases. take: the key that four rollouts took in A is not visible there, nor at the door D.
 CREATE TABLE expected (case_id text, rollout_id bigint, step_no integer, state text, action text, reward float8, n_state integer, n_action integer, v float8, q float8, advantage float8);
 INSERT INTO expected VALUES
 	('take', 0, 0, 'A', 'take', 0, 12, 4, 0.616991460632055, 1.01869659606772, 0.401705135435662),
@@ -102,14 +101,14 @@ FROM vector_case c JOIN (SELECT case_id, rollout_agg(rollout_id * 10 + step_no, 
 	FROM expected GROUP BY case_id) x USING (case_id), history_td(g, c.gamma, c.k, c.prior) a, expected e
 WHERE e.case_id = c.case_id AND e.rollout_id = a.rollout_id AND e.step_no = a.step_no GROUP BY c.case_id ORDER BY c.case_id;
 -- By hand: two rollouts through the same states, apart by their first action and outcome, 1 and 0. All V(x) are .5, as their prior mean is; V(y) is .5 from it by a 1.15th of
--- what the next one is. A fifth of what came of a step five later (1) beyond its target is added. Only at the first step do the actions differ: by batch TD over the states both
--- are worth .5, and two fifths of their difference go.
+-- the next one. A fifth of the later step's change is added beyond its target. Actions differ only at the first step: by batch TD over states both are worth .5, and two fifths
+-- of their difference remain.
 SELECT step_no, abs(v - 0.5) < 1e-12 AS v, abs(a.advantage - CASE step_no WHEN 1 THEN 0.6 * (0.5 / 1.15 ^ 6 + 0.2 * (0.5 - 0.5 / 1.15)) ELSE 0.5 / 1.15 ^ (7 - step_no) END) < 1e-12 AS by_hand, abs(a.q - 0.5 - a.advantage) < 1e-12 AS q
 FROM (SELECT rollout_agg(r * 10 + t, r, t, t, CASE t WHEN 1 THEN r ELSE 0 END, (t = 7 AND r = 1)::integer) AS g FROM generate_series(1, 2) r, generate_series(1, 7) t) x,
 	history_td(g, gamma => 1) a WHERE rollout_id = 1 AND step_no IN (1, 2, 7) ORDER BY 1;
--- With all returns alike and no discount nothing was better than anything.
+-- With equal returns and no discount all advantages are 0.
 SELECT min(advantage), max(advantage) FROM (SELECT rollout_agg(i, i % 5, i, i % 3, i % 2, (i > 15)::integer) AS g FROM generate_series(1, 20) i) x, history_td(g, gamma => 1) a;
--- The key of "take" again: batch_td has the sign of taking it wrong, since the next state is the same.
+-- The key of "take" again: batch_td has the wrong sign for taking it, since the next state is the same.
 SELECT bool_and(h.advantage > 0.1) AS worth_it, bool_and(b.advantage < 0) AS wasted
 FROM (SELECT rollout_agg(rollout_id * 10 + step_no, rollout_id, step_no, signature_hash(state), signature_hash(action), reward) AS g FROM expected WHERE case_id = 'take') x,
 	history_td(g) h JOIN batch_td(g, gamma => 0.98) b USING (step_id) WHERE h.step_no = 0 AND h.rollout_id < 4;
@@ -126,7 +125,7 @@ SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NUL
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy) FILTER (WHERE NOT own) AS h
 FROM raw GROUP BY task;
 
--- w: what a visit counts. seen: the state, or the step itself; fine: that and the set of what was done before, as text.
+-- w: weight of a visit. seen: the state, or the step itself; fine: that and the set of what was done before, as text.
 SET client_min_messages = warning;
 CREATE FUNCTION reference(gamma float8, k float8, prior float8, decay float8, plain boolean) RETURNS TABLE (task integer, id integer, own boolean, n_state bigint, n_action bigint,
 	v float8, q float8, stderr float8, advantage float8, confidence float8, q_pair float8) LANGUAGE plpgsql AS $$
@@ -230,17 +229,17 @@ SELECT bool_and(a = b) AS same, bool_and(a = c) AS of_turns
 FROM (SELECT task, g FROM folded ORDER BY task) f JOIN LATERAL (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no, NULL, NULL, NULL) AS t FROM raw WHERE own AND task = f.task) t ON true,
 	history_td(f.g) a JOIN history_td(f.g, history => f.g) b USING (step_id) JOIN history_td(by_turn(t.t)) c USING (step_id);
 
--- Where states are many the sparse way: 200 of them, the values satisfy the equations that they are the solution of, which the states of a chain have by hand: each rollout
--- goes through all of them once, so fine and coarse states are the same, V(f) = V(x) but for the prior, and with k 0 both the mean.
+-- Many states, solved as sparse equations: 200 of them satisfy their equations, and have a known solution for a chain: each rollout visits all of them once, so fine and
+-- coarse states are the same, V(f) = V(x) but for the prior, and with k 0 both are the mean.
 SELECT n, k, count(*), max(abs(q - power(0.98, n - step_no))) < 1e-9 AS certain
 FROM (VALUES (50), (200)) s(n), (VALUES (0), (0.4)) k(k), LATERAL (SELECT rollout_agg(r * 1000 + t, r, t, t, 1, (t = n)::integer) AS g FROM generate_series(1, 4) r, generate_series(1, n) t) x,
 	history_td(g, k => k, prior => 0) GROUP BY 1, 2 ORDER BY 1, 2;
--- The same group beside a rollout through 300 states of its own, which is then too wide for the dense way: with no prior the others' numbers stay.
+-- The same group beside a rollout through 300 states of its own, too wide for dense equations: without a prior the other numbers stay.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.advantage, b.advantage)) AS off
 FROM folded, LATERAL (SELECT rollup(p) AS wide FROM (VALUES (g), ((SELECT rollout_agg(-i, -1, i, 1000 + i, 1, 0) FROM generate_series(1, 300) i))) v(p)) w,
 	history_td(g, prior => 0) a JOIN history_td(wide, prior => 0) b USING (step_id) WHERE a.advantage IS NOT NULL;
 
--- No rollout judged; no group; refusals
+-- No rollout judged; no group; errors
 SELECT a.step_id, a.advantage FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, history_td(g) a;
 SELECT a.* FROM history_td(NULL) a;
 SELECT a.* FROM folded, history_td(g, gamma => 1.5) a;

@@ -1,6 +1,5 @@
--- Methods with a history in attached views: the groups of the same task, run and dimensions up to so many
--- policy steps before, over rows and over what is kept.
--- Makes the views of all attachments anew, and those that are asked for; a row each.
+-- Methods with a history in attached views: the groups of the same task, run and dimensions up to a number of policy steps before, over rows and over kept groups.
+-- Rebuilds the views of all attachments; a row each.
 CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
 DECLARE
 	a record;
@@ -23,8 +22,7 @@ SET search_path = history_views, stepadv, public;
 SET client_min_messages = warning;
 SET jit = off;
 
--- Twelve policy steps of three tasks, four rollouts each, whose ids are the same in every group. One
--- task has two runs. States and actions so few that groups meet.
+-- Twelve policy steps of three tasks, four rollouts each, with the same ids in every group. One task has two runs. Few states and actions, so that groups share them.
 CREATE FUNCTION dice(key text, n integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT ('x' || substr(md5(key), 1, 7))::bit(28)::integer % n $$;
 CREATE TABLE s (id integer PRIMARY KEY, task text, policy smallint, run text, r integer, no integer, state text, action text, reward float8);
 INSERT INTO s
@@ -38,7 +36,7 @@ CREATE INDEX ON s (task, policy, run);
 SELECT view_name, description FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run"}', views => '{all}', options => '{"methods": {"td_history": {"method": "batch_td", "history": 3, "decay": 0.8, "gamma": 0.95}, "rtmc_all": {"method": "rtmc", "history": true}}, "batch_td": {"history": 2}}')
 WHERE view_name::text ~ '_(td_history|rtmc_all|batch_td|compare)$';
 
--- By hand: each group once more, its history put together of the rows, under other ids.
+-- By hand: each group once more, its history built from the rows, under other ids.
 CREATE FUNCTION expected(steps bigint, decay float8, gamma float8) RETURNS TABLE (step_id bigint, n_state integer, q float8, v float8, advantage float8) LANGUAGE sql AS $$
 	WITH g AS (
 		SELECT task, policy, run, rollout_agg(id, r, no, signature_hash(state), signature_hash(action), reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy) AS g FROM s GROUP BY 1, 2, 3
@@ -56,14 +54,14 @@ BEGIN
 END $$;
 SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
 SELECT * FROM compare('s_batch_td', 2, 1, 0.99);
--- All that came before
+-- All earlier groups
 SELECT count(*), count(*) FILTER (WHERE a.n_state <> e.n_state OR abs(a.advantage - e.advantage) > 1e-9) AS off
 FROM s_rtmc_all a JOIN (
 	SELECT r.step_id, r.n_state, r.advantage FROM (
 		SELECT g.task, g.policy, g.run, rollout_agg(id, r, no, signature_hash(state), signature_hash(action), reward) FILTER (WHERE s.policy = g.policy) AS g,
 			rollout_agg(id, 1000 * s.policy + r, no, signature_hash(state), signature_hash(action), reward) FILTER (WHERE s.policy < g.policy) AS h
 		FROM (SELECT DISTINCT task, policy, run FROM s) g JOIN s ON s.task = g.task AND s.run = g.run AND s.policy <= g.policy GROUP BY 1, 2, 3) x, rtmc(g, history => h) r) e USING (step_id);
--- The same in _compare, beside others; over time only what is of a group alone
+-- The same in _compare; views over time use only the group itself
 SELECT count(*), count(*) FILTER (WHERE c.td_history IS DISTINCT FROM h.advantage OR c.batch_td IS DISTINCT FROM b.advantage OR c.rtmc_all IS DISTINCT FROM r.advantage OR c.rtmc IS DISTINCT FROM m.advantage) AS off
 FROM s_compare c JOIN s_td_history h USING (step_id) JOIN s_batch_td b USING (step_id) JOIN s_rtmc_all r USING (step_id) JOIN s_rtmc m USING (step_id);
 SELECT string_agg(DISTINCT method, ' ' ORDER BY method) FROM s_advantage_over_time WHERE method ~ 'td|rtmc';
@@ -107,8 +105,8 @@ SELECT unmaintain('s') IS NOT NULL AS given_up;
 SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
 SELECT detach('s') > 20 AS detached;
 
--- Known by a table of rollouts: groups are known by a number, and of one some rollouts are of a newer policy, which counts; also
--- by the rows themselves, the run by these and all else by the table, and with a dimension.
+-- Groups known by a table of rollouts, by number; one has rollouts of a newer policy, which counts. Also by the rows themselves, the run by these and the rest by the table;
+-- and with a dimension.
 CREATE TABLE numbered AS SELECT *, (dense_rank() OVER (ORDER BY run, task, policy))::integer AS g, dense_rank() OVER (ORDER BY run, task, policy) * 100 + r AS rollout FROM s;
 CREATE INDEX ON numbered (g);
 CREATE TABLE rollouts AS SELECT DISTINCT g, rollout, task, CASE WHEN task = 'a' AND policy = 5 AND r % 2 = 0 THEN 4 ELSE policy END AS policy, run FROM numbered;
@@ -128,7 +126,7 @@ SELECT * FROM same_as_expected('by_rows_batch_td');
 CREATE TABLE less AS SELECT g, rollout, task, policy, r % 2 AS kind FROM rollouts JOIN (SELECT DISTINCT rollout, r FROM numbered) n USING (rollout);
 CREATE INDEX ON less (g);
 CREATE INDEX ON less (task);
--- Turns of one call each; a dimension that no group is of one value of, and that so divides nothing.
+-- Turns of one call each; a dimension for which no group has a single value, so it divides nothing.
 SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run", "turn": "no", "dimensions": ["kind"]}', views => '{all}', prefix => 'by_both', options => '{"show_rollouts": "less", "show_columns": [], "batch_td": {"history": 3, "decay": 0.8}, "methods": {"by_turns": {"method": "batch_td", "history": 3, "decay": 0.8, "unit": "turn"}}}');
 SELECT * FROM same_as_expected('by_both_batch_td');
 SELECT * FROM same_as_expected('by_both_by_turns');
@@ -157,7 +155,7 @@ SELECT count(*), count(*) FILTER (WHERE a.n_state > own.n_state) AS more FROM nu
 	SELECT r.step_id, r.n_state FROM (SELECT g, rollout_agg(id, rollout, no, 0, signature_hash(action), reward) AS own FROM numbered WHERE task IS NULL OR policy IS NULL GROUP BY 1) x, rtmc(history_states(own), visit => 'every') r) own USING (step_id);
 SELECT detach('numbered') > 10 AS detached;
 
--- Refusals
+-- Errors
 \set VERBOSITY default
 \set SHOW_CONTEXT never
 SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"history": 3}}');
@@ -169,7 +167,7 @@ SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'actio
 SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"history": 2, "decay": 0}}');
 SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"grpo": {"history": 2}}');
 SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"history": 2}');
--- Without an index each group's history is found among all rows: it works, and says what it costs.
+-- Without an index each group's history is searched in all rows: this works, and a notice says what it costs.
 SET client_min_messages = notice;
 \set VERBOSITY default
 DROP INDEX s_task_policy_run_idx;

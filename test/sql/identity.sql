@@ -1,11 +1,10 @@
--- Missing identities are computed: state, next_state and action_hash of the
--- canonical tables, by a row trigger.  What was given stays.
+-- Missing identities are computed by a row trigger: state, next_state and action_hash of the canonical tables. Given values stay.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('idn', views => '{all}');
 INSERT INTO idn.rollouts (task_id, rollout_id, outcome) VALUES ('t', 'a', 1), ('t', 'b', 0), ('u', 'a', 1);
 
--- Against plain SQL: what is computed from each row, and what was given.
+-- Against plain SQL: what is computed from each row, and given values.
 INSERT INTO idn.steps (task_id, rollout_id, step_no, observation, next_observation, action, tool, args, ok, state, next_state, action_hash) VALUES
 	('t', 'a', 0, 'a door', 'a key', 'open it', NULL, NULL, NULL, NULL, NULL, NULL),
 	('t', 'a', 1, 'a key', NULL, 'words', 'bash', '{"command": "pytest tests/test_a.py"}', true, NULL, NULL, NULL),
@@ -32,10 +31,10 @@ SELECT state, next_state, action_hash FROM idn.steps WHERE task_id = 'u' AND ste
 -- With a tool, its calls are distinguished by signature (a failed call is another action than one that passed), else by arguments.
 SELECT x.step_no AS x, y.step_no AS y, x.action_hash = y.action_hash AS one_action FROM idn.steps x, idn.steps y
 WHERE (x.rollout_id, y.rollout_id) IN (('a', 'a'), ('b', 'b')) AND x.task_id = 't' AND y.task_id = 't' AND (x.step_no, y.step_no) IN ((1, 2), (0, 1), (1, 3)) AND x.tool = y.tool ORDER BY x.rollout_id, 1, 2;
--- What it is for: the door is one state of both rollouts.
+-- The purpose: the door is one state in both rollouts.
 SELECT rollout_id, step_no, n_state, n_action FROM idn.steps_rtmc WHERE task_id = 't' AND step_no = 0 ORDER BY 1;
 
--- An UPDATE: what was filled follows its text; what was given stays; what is made NULL is filled.
+-- An UPDATE: a computed value follows its text; a given one stays; one set to NULL is computed.
 BEGIN;
 UPDATE idn.steps SET observation = 'a window', next_observation = NULL, action = 'look' WHERE task_id = 't' AND rollout_id = 'a' AND step_no = 0;
 UPDATE idn.steps SET ok = false WHERE task_id = 't' AND rollout_id = 'a' AND step_no = 1;
@@ -47,13 +46,13 @@ UPDATE idn.steps SET observation = 'another', next_observation = 'another', args
 SELECT state, next_state, action_hash FROM idn.steps WHERE task_id = 'u' AND step_no = 0;
 UPDATE idn.steps SET state = NULL, next_state = NULL, action_hash = NULL WHERE task_id = 'u' AND step_no = 0;
 SELECT state = of_observation AS state, next_state = of_next AS next_state, action_hash = of_action AS action FROM identities WHERE task_id = 'u' AND step_no = 0;
--- A state given with the text is the one that is given.
+-- A state given together with the text stays.
 UPDATE idn.steps SET observation = 'yet another', state = 77 WHERE task_id = 'u' AND step_no = 0;
 SELECT state, next_state = of_next AS next_state FROM identities WHERE task_id = 'u' AND step_no = 0;
--- What else is written changes nothing; nor does a move to another partition.
+-- Updates of other columns change nothing; nor does a move to another partition.
 CREATE TEMP TABLE before AS SELECT step_id, state, next_state, action_hash FROM idn.steps;
 UPDATE idn.steps SET metadata = '{}', turn = step_no, reward = 1;
--- Up to 14 that is done by hand, as the refusal's hint says.
+-- Up to 14 the move is done by hand, as the error's hint says.
 DO $$
 BEGIN
 	UPDATE idn.rollouts SET policy_version = 'v' || rollout_id;
@@ -66,7 +65,7 @@ SELECT count(*) AS changed FROM idn.steps s JOIN before b USING (step_id) WHERE 
 SELECT count(*) AS moved FROM idn.steps WHERE policy_version <> '';
 ROLLBACK;
 
--- A state like no other, where there is an observation.
+-- A state that no other step shares, where there is an observation.
 INSERT INTO idn.steps (task_id, rollout_id, step_no, observation, state) SELECT 't', 'a', 10 + i, 'a door', stepadv.unique_state() FROM generate_series(1, 3) i;
 SELECT count(DISTINCT state) AS different, bool_or(state = stepadv.signature_hash('a door'::text)) AS is_the_door FROM idn.steps WHERE step_no > 10;
 SELECT count(DISTINCT stepadv.unique_state()) AS different FROM generate_series(1, 10000);
@@ -88,7 +87,7 @@ SELECT state = stepadv.signature_hash('a hall'::text) AS cleaned_before FROM idn
 DROP TRIGGER clean ON idn.steps;
 DROP FUNCTION clean();
 
--- Columns may be renamed; what cannot be is refused, with words.
+-- Columns can be renamed; what cannot be computed is an error with the reason.
 BEGIN;
 ALTER TABLE idn.steps RENAME observation TO seen;
 ALTER TABLE idn.steps RENAME state TO place;
@@ -113,7 +112,7 @@ CREATE TRIGGER t BEFORE INSERT ON plain FOR EACH STATEMENT EXECUTE FUNCTION step
 INSERT INTO plain VALUES ('x');
 DROP TRIGGER t ON plain;
 SELECT stepadv_internal.fill_identities();
--- In a table of one's own: a state without an observation is never filled, an action without a tool of its text.
+-- In a user's own table: a state without an observation is never filled, an action without a tool is that of its text.
 CREATE TRIGGER t BEFORE INSERT OR UPDATE OF s, a, h ON plain FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities('state', 'action', 'action_hash');
 INSERT INTO plain VALUES ('x', 1, NULL, NULL, 'go');
 SELECT s, h = stepadv.signature_hash('go'::text) AS action FROM plain;
@@ -131,7 +130,7 @@ BEGIN
 END $$;
 SELECT s, f.* FROM unnest('{observation,observation_last,history,root,signature}'::text[]) s, pg_temp.fill(s) f;
 
--- Before anything is judged: which states are shared, in all of a group and in what is judged of it; against plain SQL.
+-- Before any rollout is judged: which states are shared, in the whole group and among judged rollouts; against plain SQL.
 INSERT INTO idn.rollouts (task_id, rollout_id, outcome) SELECT 'task ' || t, 'r' || r, CASE WHEN t % 3 = 0 OR r > t % 5 THEN NULL ELSE r % 2 END FROM generate_series(1, 30) t, generate_series(1, 5) r;
 INSERT INTO idn.rollouts (task_id, rollout_id) VALUES ('no steps', 'a'), ('no steps', 'b'), ('alone', 'a'), ('one walks', 'a'), ('one walks', 'b');
 INSERT INTO idn.steps (task_id, rollout_id, step_no, observation)

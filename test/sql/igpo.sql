@@ -1,4 +1,4 @@
--- igpo: worked by hand, against plain SQL, refusals, as a view and among all methods.
+-- igpo: by hand, against plain SQL, errors, as a view and among all methods.
 CREATE SCHEMA igpo;
 SET search_path = igpo, stepadv, public;
 \set VERBOSITY terse
@@ -24,7 +24,7 @@ FROM generate_series(0, 1599) i;
 CREATE TABLE g AS SELECT grp, rollout_agg(id, r, n, state, id, reward, NULL, NULL, NULL, turn_reward, NULL) AS g FROM s GROUP BY grp;
 CREATE TABLE q AS SELECT s.*, t, row_number() OVER w AS k, count(*) OVER (PARTITION BY r) AS steps
 FROM s JOIN (SELECT r, sum(reward) AS t FROM s GROUP BY r HAVING count(reward) > 0) t USING (r) WINDOW w AS (PARTITION BY r ORDER BY n);
--- How many answers, of how many steps that are judged, and how many differ.
+-- Numbers of results, of judged steps, and of differences.
 CREATE FUNCTION differ(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT abs(a - b) > 1e-9 * greatest(abs(a), abs(b), 1e-2) OR (a IS NULL) <> (b IS NULL) $$;
 SELECT (SELECT count(*) FROM q) AS judged, (SELECT count(*) FROM s) AS steps;
 

@@ -1,10 +1,8 @@
--- Instances of methods: options => {"methods": {"name": {"method": …}}} of attach.
--- Every number of an instance is that of the direct call with its parameters, on
--- turns or on other rewards where it says so; and all views over methods (_compare,
--- _quadrants, over time, kept, curated) use instances.
+-- Instances of methods: options => {"methods": {"name": {"method": …}}} of attach. Each number of an instance is that of the direct call with its parameters, on turns or
+-- other rewards if it says so; all views over methods (_compare, _quadrants, over time, kept, curated) use instances.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
--- Makes the views of all attachments anew, and those that are asked for; a row each.
+-- Rebuilds the views of all attachments; a row each.
 CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
 DECLARE
 	a record;
@@ -29,8 +27,7 @@ CREATE SCHEMA alien AUTHORIZATION instances_stranger;
 GRANT USAGE ON SCHEMA inst, alien TO PUBLIC;
 SET SESSION AUTHORIZATION instances_owner;
 
--- 8 tasks of 6 rollouts of 1 to 9 calls, up to three in a turn; some calls are of
--- no turn, some components are missing, rollout 4 of every third task is not judged.
+-- 8 tasks of 6 rollouts of 1 to 9 calls, up to three in a turn; some calls without a turn, some missing components; rollout 4 of every third task is not judged.
 CREATE FUNCTION inst.r(seed text, n integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT (('x' || substr(md5(seed), 1, 7))::bit(28)::integer) % n $$;
 CREATE TABLE inst.s (task integer, run text, n integer, turn integer, st integer, act integer, tool float8, answer float8, format numeric, val float8, tr float8, version text, at timestamptz,
 	PRIMARY KEY (task, run, n));
@@ -44,7 +41,7 @@ FROM generate_series(1, 8) task, generate_series(0, 5) run, LATERAL (SELECT conc
 	LATERAL (SELECT inst.r('len' || r, 9) AS len, run < 4 OR task % 3 > 0 AS judged) l, generate_series(0, len) n, LATERAL (SELECT r || '-' || n AS k) y;
 SELECT count(*) > 150 AS steps, count(*) FILTER (WHERE turn IS NULL) > 10 AS of_no_turn, count(DISTINCT run) AS runs, count(*) FILTER (WHERE tool IS NULL) > 20 AS missing FROM inst.s;
 
--- What each instance ought to be: of a group g, as one would call it.
+-- The expected call of each instance, over a group g.
 CREATE TABLE inst.calls (i serial, instance text, told jsonb, call text);
 INSERT INTO inst.calls (instance, told, call) VALUES
 	('grpo_step', '{"method": "grpo", "step_rewards": true}', 'stepadv.grpo(g, step_rewards => true, gamma => 0.9)'),
@@ -114,12 +111,12 @@ BEGIN
 END
 $$;
 SELECT n, differ, count(*) > 20 AS many FROM inst.out_of_compare('s') GROUP BY 1, 2;
--- Those of one argument stand next to each other, so that it is computed once.
+-- Instances with the same argument are adjacent, so that it is computed once.
 SELECT m[1] AS argument, count(*) AS calls, max(m.i) - min(m.i) + 1 = count(*) AS together
 FROM regexp_matches((regexp_match(pg_get_viewdef('inst.s_compare'), 'ROWS FROM\((.*)\) f\('))[1], 'stepadv\.(?:outcomes|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc)\((g\.rollouts|stepadv[a-z_]*\.[a-z_]+\((?:[^()]|\([^()]*\))*\))', 'g') WITH ORDINALITY m(m, i)
 GROUP BY 1 ORDER BY min(m.i);
 
--- The same by plain SQL: rewards that are weighed, and turns that are one row each, before they are attached.
+-- The same by plain SQL: weighted rewards, and turns as one row each, before they are attached.
 CREATE VIEW inst.weighed AS SELECT task, run, n, st, act, val, tr, answer,
 	CASE WHEN num_nonnulls(tool, answer, format) > 0 THEN coalesce(0.25 * tool, 0) + coalesce(answer, 0) - coalesce(0.5 * format::float8, 0) END AS weighed FROM inst.s;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.weighed', '{task}', 'run', 'n', reward => 'weighed', columns => '{"turn_reward": "tr"}', views => '{all}');
@@ -196,7 +193,7 @@ FULL JOIN (SELECT task, version AS policy_version, method, sum(abs(advantage)) A
 SELECT count(*) AS n, count(*) FILTER (WHERE abs(x.advantage) < 0.1 OR x.advantage IS DISTINCT FROM p.advantage) AS wrong, count(*) = (SELECT count(*) FROM inst.s_rtmc_prior8 WHERE abs(advantage) >= 0.1) AS all_of_them
 FROM stepadv.select_steps('inst.s_rtmc_prior8', min_advantage => 0.1) x LEFT JOIN inst.s_rtmc_prior8 p ON jsonb_build_object('task', p.task) = x.group_key AND p.rollout_id = x.rollout_id AND p.step_no = x.step_no;
 
--- Kept, then written to: the same as without, and given up again.
+-- Kept, then written to: the same as without; then no longer kept.
 SELECT stepadv.maintain('inst.s');
 DELETE FROM inst.s WHERE task = 2 AND run = 'r1';
 UPDATE inst.s SET tool = 1, turn = 0 WHERE task = 3 AND n = 0;
@@ -211,7 +208,7 @@ SELECT * FROM inst.out_of_compare('s') WHERE differ > 0;
 TABLE inst.over_time_differs;
 TABLE inst.plainly_wrong;
 
--- Later methods stand after them, and one that comes to be called as an instance is does not take its place.
+-- Methods added later come after them; one with the name of an instance does not replace it.
 CREATE FUNCTION inst.centred(rollouts stepadv.rollout_group, scale float8 DEFAULT 1)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
 	SELECT s.step_id, s.rollout_id, s.step_no, scale * (s.reward - avg(s.reward) OVER ()) FROM stepadv.steps(rollouts) s ORDER BY s.step_no DESC
@@ -254,14 +251,14 @@ BEGIN
 END
 $$;
 SELECT p, t.n, t.differ, t.otherwise > 20 AS steps_are_others FROM (VALUES ('history_last_turn', 'turn'), ('history_turn', 'turn'), ('history_set_turn_set', 'turn_set')) v(p, unit), inst.of_turns(p, unit) t;
--- An attachment whose unit is the turn has it for its instances, said or not.
+-- An attachment whose unit is the turn uses it for its instances by default.
 SELECT inst.attached('{"methods": {"rtmc_prior8": {"method": "rtmc", "prior": 8}, "rtmc_said": {"method": "rtmc", "prior": 8, "unit": "turn"}}, "unit": "turn"}') > 20 AS attached;
 SELECT count(*) AS n, count(*) FILTER (WHERE (a.advantage, c.rtmc_said) IS DISTINCT FROM (y.advantage, y.advantage)) AS differ
 FROM inst.s_rtmc_prior8 a JOIN inst.s_compare c USING (task, rollout_id, step_no) JOIN (SELECT v.task, x.* FROM inst.s_values v, stepadv.rtmc(v.rollouts, prior => 8) x) y
 	ON y.task = a.task AND y.rollout_id = stepadv.signature_hash(a.rollout_id) AND y.step_no = a.step_no;
 SELECT stepadv.detach('inst.s') > 100 AS detached;
 
--- A stranger's function is believed where it is named with its schema, and gets into no other view.
+-- Another user's function is used only where it is named with its schema, and enters no other view.
 SET SESSION AUTHORIZATION instances_stranger;
 CREATE FUNCTION alien.seven(rollouts stepadv.rollout_group, gamma float8 DEFAULT 1) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT AS
 	'SELECT s.step_id, s.rollout_id, s.step_no, 7 * gamma FROM stepadv.steps(rollouts) s';
@@ -277,7 +274,7 @@ SELECT to_regclass('inst.s_seven') AS no_other;
 SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 SELECT stepadv.detach('inst.s') > 20 AS detached;
 
--- What is refused.
+-- Errors.
 CREATE FUNCTION inst.refused(options text, more text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	hint text;

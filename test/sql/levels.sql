@@ -1,6 +1,5 @@
--- Levels of states: coarse_state, a coarser identity of each step, backs the states of rtmc and batch_td; logp, the
--- log-probability of its action, weighs the actions of a state for batch_td.  Both are kept by every form of the value.
--- Judges: bytes by hand, the definitions in plain SQL, by iteration where they are equations.
+-- coarse_state, a coarser identity of each step, backs the states of rtmc and batch_td; logp, the log-probability of its action, weighs actions in batch_td. Every form of the value keeps both.
+-- References: bytes by hand, the definitions in plain SQL, by iteration where they are equations.
 CREATE SCHEMA levels;
 SET search_path = levels, stepadv;
 SET extra_float_digits = 0;
@@ -9,8 +8,8 @@ CREATE FUNCTION bytes(rollout_group) RETURNS bytea LANGUAGE sql RETURN stepadv_i
 
 -- ---- The value
 
--- The bytes, by hand: version 3, no column of the first eight, flags 0x40 and 0x80, no components, 1 rollout, 1 step;
--- rollout_id 7; step_id 1; state 2; action 3; reward 0.5; coarse_state 258; logp -0.25; n_steps 1; step_no 0; success unknown.
+-- The bytes, by hand: version 3, no column of the first eight, flags 0x40 and 0x80, no components, 1 rollout, 1 step; rollout_id 7; step_id 1; state 2; action 3; reward 0.5;
+-- coarse_state 258; logp -0.25; n_steps 1; step_no 0; success unknown.
 CREATE TABLE one AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 258, -0.25) AS g;
 SELECT coarse_state, logp FROM one, steps(g);
 SELECT bytes(g) = '\x0300c000 01000000 01000000 0700000000000000 0100000000000000 0200000000000000 0300000000000000 000000000000e03f 0201000000000000 000000000000d0bf 01000000 00000000 00' AS as_written FROM one;
@@ -33,7 +32,7 @@ SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'NaN');
 SELECT s.coarse_state, s.logp, s.reward FROM (SELECT stepadv_internal.lenient_rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, '-infinity') AS g) x, steps(g) s;
 
--- Rows that give all, some or nothing, beside other columns; plain SQL is the judge.  A state of task 2 is in several coarse ones.
+-- Rows with all columns, some or none, beside others, against plain SQL. A state of task 2 is in several coarse ones.
 CREATE FUNCTION draw(what text, n int, task int, rollout int, no int) RETURNS int LANGUAGE sql IMMUTABLE
 	RETURN ((hashtextextended(format('%s %s %s %s', what, task, rollout, no), 0) & 1048575) * n >> 20)::int;
 CREATE TABLE walk AS
@@ -78,7 +77,7 @@ CREATE FUNCTION returns(gamma float8) RETURNS TABLE (id int, g float8) LANGUAGE 
 AS $$ SELECT w.id, sum(power(gamma, l.no - w.no) * l.reward) FROM labelled w JOIN labelled l ON (l.task, l.rollout) = (w.task, w.rollout) AND l.no >= w.no GROUP BY w.id $$;
 
 CREATE TABLE targets (id int, task int, rollout int, c text, f text, a text, t float8, m float8, counts boolean);
--- What the two lines and the advantage are, of targets t with visits that count.
+-- The two equations and the advantage, of targets t with visits that count.
 CREATE FUNCTION two_levels(k float8, prior float8) RETURNS TABLE (id int, q float8, v float8, advantage float8) LANGUAGE sql
 AS $$
 	WITH c AS (SELECT task, c, (sum(t) + prior * min(m)) / (count(*) + prior) AS v FROM targets WHERE counts GROUP BY task, c),
@@ -108,7 +107,7 @@ SELECT d.* FROM differences('rtmc(g, visit => ''every'') a JOIN two_levels(3, 2)
 -- Divided by their standard deviation over the judged steps.
 SELECT count(*) AS steps, max(abs(n.advantage - a.advantage / sd)) < 1e-12 AS normalised FROM walks, LATERAL (SELECT stddev_pop(advantage) AS sd FROM rtmc(g)) s, rtmc(g) a JOIN rtmc(g, normalise => true) n USING (step_id) WHERE a.advantage IS NOT NULL;
 
--- batch_td: the two lines are equations, whose solution repeating them comes to.
+-- batch_td: the two lines are equations, solved by iteration.
 CREATE FUNCTION batch_td_oracle(gamma float8, k float8, prior float8) RETURNS void LANGUAGE plpgsql
 AS $$ BEGIN
 	TRUNCATE targets;
@@ -134,11 +133,11 @@ SELECT max(abs(a.advantage - b.advantage)) = 0 AND max(abs(r.advantage - p.advan
 FROM walks, batch_td(g, k => 0) a JOIN batch_td(plain) b USING (step_id) JOIN rtmc(g, k => 0) r USING (step_id) JOIN rtmc(plain, k => 7) p USING (step_id);
 SELECT max(abs(a.advantage - b.advantage)) < 1e-9 AND max(abs(r.advantage - p.advantage)) < 1e-9 AS coarse_alone
 FROM walks, batch_td(g, k => 1e15) a JOIN batch_td(coarse) b USING (step_id) JOIN rtmc(g, k => 1e15, visit => 'every') r USING (step_id) JOIN rtmc(coarse, visit => 'every') p USING (step_id);
--- A history is learnt from as if its rollouts were the group's.
+-- A history counts as if its rollouts were the group's.
 SELECT max(abs(a.advantage - b.advantage)) < 1e-12 AS united FROM walks, LATERAL (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp) AS own FROM walk w WHERE w.task = walks.task AND rollout < 4) o,
 	LATERAL (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp) AS before FROM walk w WHERE w.task = walks.task AND rollout >= 4) h,
 	batch_td(own, history => before) a JOIN batch_td(g) b USING (step_id);
--- A state that is split by what does not matter: alone each part has little data, with a fallback it has that of all.
+-- A state split by an irrelevant feature: alone each part has few data; with a coarse state it has those of all.
 SELECT o.k, round(avg(abs(advantage))::numeric, 3) AS size FROM (SELECT rollout_agg(i, i, 0, i, i % 2, i % 2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL) AS g FROM generate_series(1, 20) i) x,
 	(VALUES (0::float8), (0.4), (3), (1000)) o(k), batch_td(g, k => o.k, prior => 0) GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM walks, batch_td(g, lambda => 0.5);
@@ -177,11 +176,11 @@ CREATE TABLE biased AS SELECT rollout_agg(i, i, 0, 1, i / 4, i / 4, NULL, NULL, 
 SELECT weights, a.step_id, a.n_state, a.n_action, a.q, round(a.v::numeric, 12) AS v, round(a.advantage::numeric, 12) AS advantage FROM biased, unnest('{visits,policy}'::text[]) weights, batch_td(g, weights => weights, prior => 0) a WHERE a.step_id > 2;
 -- Probabilities count relative to each other: shares of what was tried, however small all are, and none is nothing.
 SELECT a.step_id, round(a.v::numeric, 9) AS v, round(a.q::numeric, 9) AS q FROM (SELECT rollout_agg(i, i, 0, 1, i, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE i WHEN 3 THEN -1e300 ELSE -1e5 + ln(i) END) AS g FROM generate_series(1, 3) i) x, batch_td(g, weights => 'policy', prior => 0) a;
--- Errors go with them: as sure as visits in these shares are.
+-- So do errors, with visits in these shares.
 SELECT bool_and(q_error > 0 AND confidence BETWEEN 0.5 AND 1) AS errors FROM walks, batch_td(g, k => 0, weights => 'policy') WHERE rollout_id < 9;
 SELECT count(*) FROM (SELECT rollout_agg(i, 5, i, 1, i, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, nullif(i, 2)) AS g FROM generate_series(1, 3) i) x, batch_td(g, weights => 'policy');
 SELECT count(*) FROM walks, batch_td(plain, weights => 'policy');
--- What is forgiven: a state with a step whose logp is not known is weighed by its visits; that of rollouts not judged is not asked for.
+-- Lenient: a state with a step without a logp is weighed by its visits; the logp of unjudged rollouts is not used.
 SELECT max(abs(a.v - b.v)) = 0 AS by_visits FROM (SELECT stepadv_internal.lenient_rollout_agg(i, i, 0, 1, i % 2, i % 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN i > 1 THEN -i END) AS g FROM generate_series(1, 5) i) x,
 	batch_td(g, weights => 'policy') a JOIN batch_td(g) b USING (step_id);
 SELECT count(a.advantage) AS judged, count(*) AS steps FROM (SELECT rollout_agg(i, i, 0, 1, i % 2, nullif(i % 3, 2), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN i % 3 < 2 THEN -i END) AS g FROM generate_series(1, 5) i) x, batch_td(g, weights => 'policy') a;
@@ -192,11 +191,11 @@ CREATE TABLE taken AS SELECT task, rollout, id, no, 'state ' || state AS state, 
 ALTER TABLE taken ADD PRIMARY KEY (id);
 SET client_min_messages = warning;
 SELECT view_name FROM attach('taken', ARRAY['task'], 'rollout', 'no', 'state', 'action', 'reward', '{"step_id": "id", "coarse_state": "coarse", "logp": "logp"}', '{rtmc,batch_td,values}');
--- Texts are other numbers than integers, and the sums' order is that of states; more than that is not other.
+-- Texts have other hashes than integers, and states are summed in another order; nothing else differs.
 SELECT count(r.advantage) AS steps, max(abs(r.advantage - w.advantage)) < 1e-12 AS rtmc, max(abs(b.advantage - x.advantage)) < 1e-12 AS batch_td
 FROM taken_rtmc r JOIN taken_batch_td b USING (id), walks, rtmc(g) w JOIN batch_td(g) x USING (step_id) WHERE w.step_id = r.id;
 SELECT attname, col_description(attrelid, attnum) FROM pg_attribute WHERE attrelid = 'taken_rows'::regclass AND attname IN ('coarse_state', 'logp') ORDER BY 1;
--- The value that is shown, and the one that is kept, have both.
+-- The shown value and the kept one have both.
 SELECT count(*) AS steps, count(s.coarse_state) AS coarse, count(s.logp) AS logps FROM taken_values v, steps(v.rollouts) s;
 CREATE INDEX ON taken (task);
 SELECT maintain('taken');

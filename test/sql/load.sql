@@ -1,7 +1,7 @@
 -- load_rollouts: from lines of JSON to the canonical tables.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
--- Whoever may create in its schemas: none of what he makes there is ever called.
+-- A user who may create objects in the schemas: nothing they create is ever called.
 CREATE FUNCTION stepadv.array_ndims(integer[]) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
 SELECT count(*) > 0 AS attached FROM stepadv.create_tables('load_t', group_by => '{group_id}', views => '{values,rtmc,groups}');
 CREATE TABLE load_lines (n bigint GENERATED ALWAYS AS IDENTITY, line text);
@@ -21,8 +21,7 @@ SELECT * FROM stepadv.load_rollouts('load_t', 'load_lines') \gx
 SELECT group_id, rollout_id, policy_version, model, outcome, success, truncated, channel, metadata FROM load_t.rollouts ORDER BY 1, 2;
 SELECT group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok, reward, value, metadata FROM load_t.steps ORDER BY 1, 2, 3;
 SELECT prompt_token_ids, response_token_ids, response_mask, rollout_logprobs FROM load_t.steps WHERE turn = 2;
--- What is the same and what is not: rollouts that begin without an observation
--- begin in one state; equal tool and arguments are one action, with any text.
+-- Equal identities: rollouts that begin without an observation begin in one state; equal tool and arguments are one action, with any text.
 SELECT a0.state = b0.state AS one_start, a0.state = stepadv.signature_hash('\x00'::bytea) AS is_the_hash_of_nul,
 	a0.next_state = a1.state AS states_chain, a1.state = stepadv.signature_hash('seen'::text) AS observation_hashed,
 	a0.action_hash = b0.action_hash AS same_call, a0.action_hash = stepadv.signature_hash(stepadv.action_signature(a0.tool, a0.args, a0.ok)) AS call_hashed,
@@ -54,7 +53,7 @@ SELECT n_steps_added, n_nul_replaced FROM stepadv.load_rollouts('load_t', 'load_
 SELECT observation = U&'a\FFFDb\005Cu0000c\005C\FFFDd\005C\005Cu0000' AS observation, action = U&'\FFFD\FFFD' AS action, args = jsonb_build_object(U&'k\FFFD', U&'\FFFD0') AS args
 FROM load_t.steps WHERE group_id = 'nul';
 
--- Lines that cannot be used: each with its number and why.
+-- Lines that cannot be used: each with its number and the reason.
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line) VALUES
 	('{"group_id": "bad", "rollout_id": "ok", "step_no": 0, "action": "x", "outcome": 1}'),
@@ -81,7 +80,7 @@ SET client_min_messages = warning;
 \set VERBOSITY default
 SELECT n_lines, n_empty_lines, n_bad_lines, n_rollouts_added, n_steps_added, n_contradictions, jsonb_array_length(problems) AS listed FROM skipped;
 SELECT p ->> 'line' AS line, left(regexp_replace(p ->> 'problem', ' \(.*', ''), 72) AS problem FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer <> 26 ORDER BY (p ->> 'line')::integer;
--- (How deep is too deep is the server's business.)
+-- (The nesting limit is the server's.)
 SELECT p ->> 'problem' ~ 'nested too deeply' AS too_deep FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer = 26;
 
 -- Contradictions: two versions of a step, outcomes that differ.
@@ -101,8 +100,7 @@ SELECT n_lines, n_bad_lines, n_rollouts_added, n_rollouts_updated, n_steps_added
 SELECT rollout_id, outcome, success FROM load_t.rollouts WHERE group_id = 'con' OR rollout_id = 'c' ORDER BY 1;
 SELECT rollout_id, step_no, action FROM load_t.steps WHERE group_id = 'con' OR (rollout_id, step_no) = ('a', 1) ORDER BY 1, 2;
 
--- Many lines, more than are parsed at once: the first, some in the middle and the
--- last cannot be used, one holds U+0000, one is empty and one no line at all.
+-- Many lines, more than are parsed at once: the first, some in the middle and the last are bad, one has U+0000, one is empty and one is not a line at all.
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line)
 SELECT CASE i WHEN 1 THEN 'nonsense' WHEN 999 THEN replace(good, 'more', '\u0000') WHEN 1000 THEN replace(good, '0.25', '"0.25"') WHEN 1001 THEN left(good, 12)
@@ -120,12 +118,12 @@ SELECT n_steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
 SELECT count(*) FROM load_t.rollouts WHERE rollout_id = 'late';
 SELECT n_bad_lines, n_rollouts_added, n_steps_added, n_steps_repeated FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
 \set VERBOSITY default
--- Every step is its own line's, those after the bad ones too.
+-- Every step comes from its own line, also after bad lines.
 SELECT count(*), sum(action::integer), count(*) FILTER (WHERE action::integer = rollout_id::integer * 10 + step_no AND response_token_ids = ARRAY[action::integer, 1] AND reward = 0.25) AS own,
 	count(*) FILTER (WHERE observation = repeat('more ', 100)) AS with_text, count(*) FILTER (WHERE observation LIKE U&'%\FFFD%') AS with_nul
 FROM load_t.steps WHERE group_id = 'many' AND rollout_id <> 'late';
 
--- Nothing at all, and what is refused.
+-- No lines, and errors.
 TRUNCATE load_lines RESTART IDENTITY;
 SELECT * FROM stepadv.load_rollouts('load_t', 'load_lines') \gx
 SELECT stepadv.load_rollouts('load_t', 'load_lines', 'ignore');
@@ -139,8 +137,7 @@ INSERT INTO "lines""; DROP TABLE load_lines; --" VALUES (1, '{"group_id": "''; D
 SELECT n_rollouts_added, n_steps_added FROM stepadv.load_rollouts('load_t', '"lines""; DROP TABLE load_lines; --"');
 SELECT count(*) FROM load_lines;
 
--- Into tables grouped by default: a task within a version within a run. A group is the task where no task is named; what
--- a line leaves out is what the call gives for all, else the column's default.
+-- Into tables with the default group: a task within a version within a run. The group is the task if no task is given; a line's missing values are those of the call, else the column's default.
 SELECT count(*) > 0 AS attached FROM stepadv.create_tables('load_run', views => '{values}');
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line) VALUES
@@ -154,14 +151,14 @@ SELECT n_groups, n_rollouts_added, n_steps_added, n_bad_lines, n_contradictions,
 SET client_min_messages = warning;
 SELECT run_id, policy_version, task_id, rollout_id, policy_step, outcome, tags FROM load_run.rollouts ORDER BY 1, 2, 3;
 SELECT run_id, policy_version, task_id, rollout_id, step_no, action, metadata FROM load_run.steps ORDER BY 1, 2, 3, 5;
--- The same again is known; the same under another run is another rollout; contradictions name the group as written.
+-- The same rollout again is known; under another run it is another one; contradictions name the group as written.
 DELETE FROM load_lines WHERE n > 4;
 SELECT n_rollouts_added, n_steps_added, n_steps_repeated, n_contradictions FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'all');
 SELECT n_rollouts_added, n_steps_added, n_steps_repeated FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'another', policy_version => 'v9');
 SELECT run_id, policy_version, task_id FROM load_run.rollouts WHERE policy_version = 'v9';
 UPDATE load_lines SET line = replace(line, '"y"', '"other"');
 SELECT stepadv.load_rollouts('load_run', 'load_lines', run_id => 'all');
--- Into tables grouped by group_id the task is the group where none is named; a run is a column of the rollout.
+-- Into tables grouped by group_id the task is the group if none is given; a run is a column of the rollout.
 TRUNCATE load_lines RESTART IDENTITY;
 INSERT INTO load_lines (line) VALUES
 	('{"task_id": "t", "rollout_id": "of task", "step_no": 0, "run_id": "s", "policy_step": 1, "tags": 5}'),

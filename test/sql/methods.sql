@@ -1,7 +1,7 @@
--- Methods of users: register_method, and what attach makes of them.
+-- Methods of users: register_method, and the views that attach makes for them.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
--- Makes the views of all attachments anew, and those that are asked for; a row each.
+-- Rebuilds the views of all attachments; a row each.
 CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
 DECLARE
 	a record;
@@ -32,7 +32,7 @@ INSERT INTO meth.s SELECT i, 'task ' || i / 20, i / 5, i % 5, 'obs ' || i % 7, '
 FROM generate_series(0, 79) i;
 CREATE INDEX ON meth.s (task);
 
--- One in SQL, one in PL/pgSQL with another column and in no order that anybody would guess.
+-- One in SQL, one in PL/pgSQL with another column and an unpredictable order.
 CREATE FUNCTION meth.centred(rollouts stepadv.rollout_group, scale float8 DEFAULT 1, gamma float8 DEFAULT 1)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
 	SELECT s.step_id, s.rollout_id, s.step_no, scale * (s.reward - avg(s.reward) OVER ()) + gamma FROM stepadv.steps(rollouts) s ORDER BY s.step_no DESC
@@ -62,7 +62,7 @@ SELECT stepadv.register_method('meth.lengths(stepadv.rollout_group)', requires =
 SELECT method, function, requires, uses, options_of, description FROM meth.stepadv_methods ORDER BY method COLLATE "C";
 
 SELECT view_name::text, description FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"centred": {"scale": 2}, "lateness": {"word": "minus"}}') WHERE view_name::text ~ '_(centred|lateness|stated|valued|lengths)$' ORDER BY 1;
--- Each number once more, in plain SQL.
+-- Each number against plain SQL.
 CREATE VIEW meth.plain AS
 SELECT s.*, 2 * (score - avg(score) OVER (PARTITION BY task)) + 1 AS c, CASE WHEN run % 4 <> 3 THEN 2 - n END AS l,
 	2 * (score - avg(score) OVER (PARTITION BY task, version)) + 1 AS cv FROM meth.s;
@@ -92,7 +92,7 @@ SELECT x.policy_version, abs(x.mean_abs_advantage - q.c) < 1e-12 AND abs(y.mean_
 FROM (SELECT * FROM meth.s_advantage_over_time WHERE method = 'centred') x JOIN (SELECT * FROM meth.s_advantage_over_time WHERE method = 'lateness') y USING (policy_version) JOIN (SELECT version, avg(abs(cv)) AS c, avg(abs(l)) AS l FROM meth.plain GROUP BY 1) q ON q.version = x.policy_version ORDER BY 1;
 SELECT count(*) AS n, abs(sum(mean_advantage * n_steps) - (SELECT sum(cv) FROM meth.plain)) < 1e-9 AS same FROM meth.s_advantage_by_group WHERE method = 'centred';
 
--- What it requires and the options decide.
+-- Requirements and options select the methods.
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 CREATE FUNCTION meth.views(more text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -118,7 +118,7 @@ SELECT count(*) AS n, count(*) FILTER (WHERE p.l = x.lateness OR p.l IS NULL AND
 FROM meth.all_compare x JOIN meth.plain p ON p.id = x.step_id;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 
--- normalise is a choice for some and yes or no for others: an option for all goes to those that can take it.
+-- normalise is a choice for some methods and a boolean for others: a general option goes to those that accept it.
 SELECT stepadv.register_method('meth.late(stepadv.rollout_group,text,boolean)', method => 'lateness');
 SELECT regexp_replace(description, ':.*', '') AS description
 FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"turn_reward": "bonus"}', views => '{all}', options => '{"normalise": "mean"}') WHERE description ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
@@ -156,7 +156,7 @@ SELECT array_agg(v.key ORDER BY v.key COLLATE "C") FROM stepadv.attachments() a,
 SELECT source, prefix, schema, owner, group_by, states, mode, views ->> 'compare' AS compare FROM stepadv.attachments();
 DROP VIEW meth.mine;
 DELETE FROM meth.stepadv_methods WHERE method = 'an_other';
--- A name that another view's column has by now.
+-- A name that another view's column has already.
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 SELECT count(*) > 10 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', views => '{all}', options => '{"show_columns": ["bonus"]}');
 SELECT stepadv.register_method('meth.newer(stepadv.rollout_group)', method => 'bonus');
@@ -166,7 +166,7 @@ SELECT stepadv.detach('meth.s') > 5 AS detached;
 DELETE FROM meth.stepadv_methods WHERE method IN ('bonus', 'newer', 'stated', 'valued');
 
 
--- No function of somebody's with the same name is called instead, even if it fits better.
+-- Another user's function with the same name is not called, even if it fits better.
 GRANT CREATE ON SCHEMA meth TO methods_stranger;
 SET SESSION AUTHORIZATION methods_stranger;
 CREATE FUNCTION meth.late(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql AS
@@ -214,7 +214,7 @@ SET SESSION AUTHORIZATION methods_owner;
 SELECT string_agg(view_name::text, ' ') FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}') WHERE view_name::text ~ '_(centred|five)$';
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 
--- A table of methods that is more than a table runs no code.
+-- Policies and the like on a table of methods run no code.
 SET SESSION AUTHORIZATION methods_stranger;
 CREATE FUNCTION strange.trap() RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE EXCEPTION 'code of a stranger, run by %', current_user; END $$;
 ALTER TABLE strange.stepadv_methods ENABLE ROW LEVEL SECURITY;
@@ -230,14 +230,14 @@ SET SESSION AUTHORIZATION methods_owner;
 SELECT meth.views(', options => ''{"methods": ["strange.kind"]}''');
 SET SESSION AUTHORIZATION methods_stranger;
 DROP VIEW strange.stepadv_methods;
--- A table that others cannot read, or a locked one, hinders no other user.
+-- A table that others cannot read, or a locked one, blocks no other user.
 SELECT stepadv.register_method('strange.kind(stepadv.rollout_group)');
 REVOKE ALL ON strange.stepadv_methods FROM PUBLIC;
 SET SESSION AUTHORIZATION methods_owner;
 SELECT meth.views('');
 SELECT meth.views(', options => ''{"methods": ["strange.kind"]}''');
 
--- Nor does an administrator write into a table of somebody's, or into one whose schema somebody else owns.
+-- Nor does an administrator write into another user's table, or into one whose schema another user owns.
 RESET SESSION AUTHORIZATION;
 SELECT stepadv.register_method('strange.kind(stepadv.rollout_group)');
 GRANT CREATE ON SCHEMA root_methods TO methods_stranger;
@@ -251,7 +251,7 @@ CREATE TRIGGER t BEFORE INSERT ON root_methods.stepadv_methods FOR EACH ROW EXEC
 RESET SESSION AUTHORIZATION;
 SELECT stepadv.register_method('root_methods.five(stepadv.rollout_group)');
 DROP TABLE root_methods.stepadv_methods;
--- What a stranger makes in the place of a function that was registered is not believed.
+-- A function that another user creates in place of a registered one is not used.
 CREATE SCHEMA own_methods;
 SELECT stepadv.register_method('strange.kind(stepadv.rollout_group)', schema => 'own_methods');
 SELECT stepadv.register_method('root_methods.five(stepadv.rollout_group)', schema => 'own_methods');
@@ -272,7 +272,7 @@ DROP SCHEMA own_methods CASCADE;
 SET SESSION AUTHORIZATION methods_stranger;
 DROP FUNCTION strange.fires();
 
--- An administrator who makes somebody's views anew runs nothing of his as himself.
+-- An administrator who rebuilds another user's views runs none of that user's code as themselves.
 SET SESSION AUTHORIZATION methods_stranger;
 CREATE TABLE strange.s (task text, run integer, n integer, score float8);
 INSERT INTO strange.s SELECT 'x', i / 3, i % 3, i FROM generate_series(0, 5) i;
@@ -295,7 +295,7 @@ SET SESSION AUTHORIZATION methods_admin;
 SELECT attachment, n_views > 5 AS views, problem FROM pg_temp.anew('{all}');
 SELECT stepadv.detach('meth.s') > 5 AS detached, stepadv.detach('strange.s') > 5 AS detached;
 
--- What is refused.
+-- Errors.
 SET SESSION AUTHORIZATION methods_owner;
 CREATE FUNCTION meth.no_group(x float8) RETURNS TABLE (advantage float8) LANGUAGE sql AS 'SELECT x';
 CREATE FUNCTION meth.no_table(x stepadv.rollout_group) RETURNS float8 LANGUAGE sql AS 'SELECT 1::float8';

@@ -1,4 +1,4 @@
--- The column that was meant: the least number of letters, at most 3 and a third of them.
+-- The nearest column name: the least edit distance, at most 3 and a third of the letters.
 CREATE TABLE near (rollout_id text, reward float8, "Größe" text, gone text, x integer, policy_version text);
 ALTER TABLE near DROP gone;
 CREATE FUNCTION pg_temp.nearest_column(relation regclass, name text) RETURNS text LANGUAGE plpgsql AS $$

@@ -1,5 +1,4 @@
--- Views over time: _progress_over_time, _advantage_over_time, _advantages; what else they divide by than version and
--- time (run, policy step, dimensions), reward components, task, run, version and staleness in other views; effective_sample_size.
+-- Views over time: _progress_over_time, _advantage_over_time, _advantages; divided by version, time, run, policy step and dimensions; reward components; staleness and effective_sample_size.
 SET client_min_messages = warning;
 SET jit = off;
 SET timezone = 'UTC';
@@ -11,7 +10,7 @@ SELECT stepadv.effective_sample_size(w) FROM unnest('{0.5,0.5,0.5,0.5}'::float8[
 SELECT stepadv.effective_sample_size(w) FROM unnest('{1e-300,1e300,1}'::float8[]) w;
 SELECT round(stepadv.effective_sample_size(w * unit)::numeric, 9) AS ess
 FROM unnest('{1,0,1,3,NULL}'::float8[]) w, unnest('{1,1e-320,1e-200,1e200,5e307}'::float8[]) unit GROUP BY unit ORDER BY unit;
--- The order of weights does not matter, and so neither does who adds up which of them.
+-- The order of weights does not matter, nor which process adds which of them.
 SELECT count(DISTINCT ess) AS different, round(min(ess)::numeric, 9) AS ess FROM (
 	SELECT stepadv.effective_sample_size(w ORDER BY w) FROM unnest('{1e-5,7,1e200,3e200,2e199,0}'::float8[]) w
 	UNION ALL SELECT stepadv.effective_sample_size(w ORDER BY w DESC) FROM unnest('{1e-5,7,1e200,3e200,2e199,0}'::float8[]) w
@@ -23,22 +22,21 @@ SELECT count(DISTINCT ess) AS different, round(min(ess)::numeric, 9) AS ess FROM
 	FROM (SELECT stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans('{0,0,0,0,0,0}', 1e-5), 7) AS s) l,
 		(SELECT stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(
 			'{0,0,0,0,0,0}', 3e200), 0), 1e200), 2e199) AS s) r) x(ess);
--- Against the plain formula, over weights that leave it room; in parallel too.
+-- Against the plain formula, over random weights; in parallel too.
 CREATE TABLE weights AS SELECT exp(10 * sin(i)) AS w FROM generate_series(1, 100000) i;
 ALTER TABLE weights SET (parallel_workers = 2);
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT abs(stepadv.effective_sample_size(w) / (sum(w) ^ 2 / sum(w * w)) - 1) < 1e-9 AS as_the_formula FROM weights;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 DROP TABLE weights;
--- None, only NULLs; only zeros; beyond numbers.
+-- No weights, only NULLs, only zeros, overflow.
 SELECT stepadv.effective_sample_size(NULL::float8) AS of_null, (SELECT stepadv.effective_sample_size(1) WHERE false) AS of_none,
 	(SELECT stepadv.effective_sample_size(w) FROM unnest('{0,0}'::float8[]) w) AS of_zeros,
 	(SELECT stepadv.effective_sample_size(w) FROM unnest('{1,Infinity,2}'::float8[]) w) AS of_infinity;
 SELECT stepadv.effective_sample_size(-0.5);
 SELECT stepadv.effective_sample_size('NaN');
 
--- Task t1 mixes two versions, a day's end and a rollout of which nothing is known; in t2 both judged
--- rollouts fail and the third waits for its outcome, as does all of t3.
+-- Task t1 mixes two versions, the end of a day and a rollout without attributes; in t2 both judged rollouts fail and the third is not judged yet, as in all of t3.
 CREATE SCHEMA ot;
 CREATE TABLE ot.rollouts (task text, run text, version text, started timestamptz, success boolean, PRIMARY KEY (task, run));
 INSERT INTO ot.rollouts VALUES
@@ -80,7 +78,7 @@ SELECT policy_version, bucket, round(max(mean_abs_advantage) FILTER (WHERE metho
 	round(max(mean_abs_advantage) FILTER (WHERE method = 'rtmc')::numeric, 6) AS rtmc
 FROM ot.steps_advantage_over_time GROUP BY 1, 2 ORDER BY 1, 2;
 
--- All of it once more, from the tables by plain SQL.
+-- All of it against plain SQL over the tables.
 CREATE VIEW ot.by_hand AS
 WITH rollout AS (
 	SELECT r.task, r.run, r.version, date_trunc('day', r.started) AS day, count(*) AS steps, sum(s.reward) AS return, bool_or(r.success) AS success
@@ -125,7 +123,7 @@ SELECT v.policy_version, v.bucket,
 	round(v.ess_share::numeric, 6) AS ess_share, round(v.sequence_ess_share::numeric, 6) AS sequence_ess_share
 FROM ot.steps_progress_over_time v FULL JOIN ot.by_hand h ON coalesce(v.policy_version, '?') = coalesce(h.version, '?') AND coalesce(v.bucket, '-infinity') = coalesce(h.day, '-infinity') ORDER BY 1, 2;
 
--- The steps themselves say the same.
+-- The steps themselves give the same.
 SELECT bool_and((l.n_steps, l.n_positive, l.n_negative) = (s.n, s.positive, s.negative) AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)
 	AND ot.same(l.sd_advantage, s.sd) AND ot.same(l.min_advantage, s.least) AND ot.same(l.max_advantage, s.greatest)) AS same, count(*)
 FROM ot.steps_advantage_over_time l FULL JOIN (
@@ -134,7 +132,7 @@ FROM ot.steps_advantage_over_time l FULL JOIN (
 	FROM ot.steps_advantages GROUP BY 1, 2, 3) s
 ON l.policy_version IS NOT DISTINCT FROM s.policy_version AND l.bucket IS NOT DISTINCT FROM s.bucket AND l.method = s.method
 WHERE l.method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc') OR l.method IS NULL;
--- The same of each group.
+-- The same for each group.
 SELECT count(*) > 40 AS many, count(*) FILTER (WHERE ((l.n_steps, l.n_positive, l.n_negative, l.min_advantage, l.max_advantage) = (s.n, s.positive, s.negative, s.least, s.greatest)
 	AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)) IS NOT TRUE) AS wrong
 FROM ot.steps_advantage_by_group l FULL JOIN (
@@ -142,7 +140,7 @@ FROM ot.steps_advantage_by_group l FULL JOIN (
 		count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
 	FROM ot.steps_advantages GROUP BY 1, 2, 3, 4 HAVING count(advantage) > 0) s
 ON (l.task, l.method, coalesce(l.policy_version, '?'), coalesce(l.bucket, '-infinity')) = (s.task, s.method, coalesce(s.policy_version, '?'), coalesce(s.bucket, '-infinity'));
--- Each step of t1 beside its own columns. What each method says of a part is what it says of that part alone.
+-- Each step of t1 beside its own columns. The estimates of a part use that part alone.
 SELECT task, rollout_id, step_no, step_id = (SELECT s.id FROM ot.steps s WHERE (s.task, s.run, s.step) = (v.task, v.rollout_id, v.step_no)) AS its_id,
 	policy_version, bucket, method, round(advantage::numeric, 6) AS advantage, state, version
 FROM ot.steps_advantages v WHERE task = 't1' AND method = 'rloo' ORDER BY 2, 3;
@@ -153,7 +151,7 @@ CROSS JOIN LATERAL (SELECT 'rtmc' AS method, step_id, advantage FROM stepadv.rtm
 	UNION ALL SELECT 'tempo', step_id, advantage FROM stepadv.tempo(p.g)) a
 JOIN ot.steps_advantages v ON v.method = a.method AND v.step_id = a.step_id GROUP BY 1 ORDER BY 1;
 
--- Only what is asked for is computed: the functions in a plan.
+-- Only what the query reads is computed: the functions in a plan.
 CREATE FUNCTION ot.functions(query text) RETURNS text LANGUAGE plpgsql SET stepadv.enable_step_scan = off AS $$
 DECLARE
 	line text;
@@ -168,8 +166,7 @@ SELECT ot.functions('SELECT DISTINCT policy_version FROM ot.steps_progress_over_
 SELECT ot.functions('SELECT bucket, n_rollouts FROM ot.steps_progress_over_time') AS no_method;
 SELECT ot.functions('SELECT bucket, ess_share FROM ot.steps_progress_over_time') AS ratios;
 
--- Wherever the two columns are, the views say the same: in the source (where rows of a rollout need not
--- agree: the policy that began it counts, and the earliest time), in the columns of the group.
+-- Wherever the two columns are, the views give the same: in the source (if rows of a rollout differ, its first policy and earliest time count), in the columns of the group.
 CREATE TABLE ot.flat AS
 SELECT s.id, s.task, s.run, s.step, s.state, s.action, s.reward, s.success,
 	CASE WHEN s.step = 0 THEN r.version WHEN s.run <> 'b' THEN 'v9' END AS version, r.started + s.step * interval '3 days' AS started
@@ -188,7 +185,7 @@ FROM ot.narrow;
 SELECT n_ratios, ess_share, sequence_ess_share FROM ot.flat_progress_over_time LIMIT 1;
 SELECT task, version, policy_version, bucket, count(*) FROM ot.grouped_advantages WHERE method = 'grpo' GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 4;
 
--- Buckets. Thursday 2026-01-01 belongs to the week of Monday 2025-12-29, and each session sees the same moment.
+-- Buckets. Thursday 2026-01-01 belongs to the week of Monday 2025-12-29; the bucket does not depend on the session's time zone.
 CREATE TABLE ot.times (g integer, r integer, s integer, reward float8, at timestamp);
 INSERT INTO ot.times SELECT 1, n, 1, n, at FROM unnest('{1999-12-31 23:59:59, 2026-01-01 00:00, 2026-02-28 05:59:59, 2026-04-01 06:00, infinity}'::timestamp[]) WITH ORDINALITY t(at, n);
 CREATE FUNCTION ot.buckets(width text) RETURNS text LANGUAGE plpgsql AS $$
@@ -210,8 +207,7 @@ SELECT to_regclass('ot.times_progress_over_time') AS gone;
 SELECT view_name FROM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward', views => '{all}') WHERE view_name::text ~ 'over_time|advantages';
 SELECT stepadv.detach('ot.times') > 0 AS dropped;
 
--- Canonical tables: states of every kind go through the same fold. Without a critic's values there is no gae,
--- and no error either.
+-- Canonical tables: states of every kind use the same fold. Without critic values there is no gae, and no error either.
 CREATE FUNCTION ot.canonical(states text) RETURNS TABLE (version text, groups bigint, steps bigint, gae float8, rtmc numeric, by_hand numeric) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM stepadv.create_tables('ot_canonical', states => canonical.states, group_by => '{group_id}', views => '{all}');
@@ -242,9 +238,8 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,
 SELECT policy_version, bucket, n_groups, n_rollouts, (SELECT round(mean_abs_advantage::numeric, 6) FROM ot."%I $1_advantage_over_time" WHERE method = 'rloo') AS rloo FROM ot."%I $1_progress_over_time";
 SELECT base_bucket, base_policy_version, policy_version, bucket, method, count(*), sum(advantage) FROM ot."St'e""p%s_advantages" WHERE method = 'rloo' GROUP BY 1, 2, 3, 4, 5 ORDER BY 2;
 
--- Runs, policy steps, dimensions and reward components. Of the trials some are of no known run, some of no known
--- policy step or category, and of one of each task nothing is known; one in seven is not judged. The seed is in the
--- source, the task in the group.
+-- Runs, policy steps, dimensions and reward components. Some trials have an unknown run, policy step or category, and one of each task has none of these; one in seven is
+-- not judged. The seed is in the source, the task in the group.
 CREATE TABLE ot.trials (task text, trial integer, experiment text, version text, train_step integer, began timestamptz, category text, "en'v %s" uuid, PRIMARY KEY (task, trial));
 INSERT INTO ot.trials SELECT 't' || t, r, CASE WHEN r % 11 > 0 THEN 'run ' || r % 2 END, 'v' || r % 4 / 2, CASE WHEN r % 9 > 0 THEN r % 4 * 5 + t % 2 END, '2026-05-01 00:00+00'::timestamptz + r % 3 * interval '20 hours',
 	CASE WHEN r % 8 > 0 THEN 'c' || t % 3 END, md5((r % 2)::text)::uuid FROM generate_series(1, 6) t, generate_series(1, 31) r;
@@ -254,7 +249,7 @@ INSERT INTO ot.moves SELECT t * 1000 + r * 10 + n, 't' || t, r, n, (n + r) % 3, 
 CREATE INDEX ON ot.moves (task);
 SELECT view_name FROM stepadv.attach('ot.moves', '{task}', 'trial', 'n', 'state', 'action', 'answer', columns => '{"success": "ok", "logp_new": "new", "logp_old": "old", "policy_version": "version", "started_at": "began", "run_id": "experiment", "policy_step": "train_step", "rewards": ["tool", "answer", "for''m %s"], "dimensions": ["category", "seed", "task", "en''v %s"]}', views => '{all}', options => '{"show_rollouts": "ot.trials", "show_columns": []}')
 WHERE view_name::text ~ 'over_time|advantages|runs';
--- But for those of methods, which may come.
+-- Except for methods, which may be added.
 CREATE FUNCTION ot.columns(view text) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = view::regclass AND a.attnum > 0
 		AND a.attname !~ ('^(mean_abs_)?(' || (SELECT string_agg(m.method, '|') FROM stepadv_internal.methods m) || ')(_(n|sum|abs_sum|square_sum|least|greatest|n_positive|n_negative))?$') $$;
@@ -290,7 +285,7 @@ SELECT (SELECT count(*) FROM ot.trials_by_hand) AS by_hand, count(*) FILTER (WHE
 FROM ot.moves_progress_over_time v FULL JOIN ot.trials_by_hand h ON h.key = jsonb_build_array(policy_version, bucket, run_id, policy_step, category, seed, v.task, "en'v %s");
 SELECT * FROM ot.trials_wrong;
 
--- The newest policy step of a rollout's run, or where that is not known of all; what is not known is of no age.
+-- The newest policy step of a rollout's run, or of all if the run is unknown; an unknown policy step has no staleness.
 CREATE VIEW ot.ages AS SELECT t.task, t.trial, t.experiment, t.version, t.train_step,
 	CASE WHEN experiment IS NULL THEN (SELECT max(train_step) FROM ot.trials) ELSE max(train_step) OVER (PARTITION BY experiment) END - train_step AS age FROM ot.trials t;
 CREATE FUNCTION ot.ages_wrong(OUT ages bigint, OUT known bigint, OUT rollouts bigint, OUT compared bigint, OUT rtmc bigint, OUT advantages bigint) LANGUAGE sql AS $$
@@ -310,7 +305,7 @@ ON (q.task, coalesce(q.run_id, '?'), coalesce(q.policy_version, '?'), coalesce(q
 SELECT count(*) > 500 AS many, count(*) FILTER (WHERE (d.run_id, d.policy_version, d.policy_step) IS DISTINCT FROM (c.run_id, c.policy_version, c.policy_step)) AS wrong
 FROM ot.moves_disagreements d JOIN ot.moves_compare c USING (step_id);
 
--- Kept in all ways, while the tables change: what a rollout is of, what it got, that it is there.
+-- Kept in all ways, while the tables change: attributes, rewards, and which rollouts exist.
 CREATE TABLE ot.was (i integer GENERATED ALWAYS AS IDENTITY, how text, what text, folded boolean, by_hand bigint, progress bigint, groups bigint, advantage bigint, advantages bigint, problems bigint);
 CREATE PROCEDURE ot.keep(how text, round integer) LANGUAGE plpgsql AS $$
 DECLARE
@@ -337,8 +332,8 @@ SELECT how, what, folded, by_hand, progress, groups, advantage, advantages, prob
 SELECT * FROM ot.trials_wrong;
 SELECT * FROM ot.ages_wrong();
 
--- What is the same for all rollouts of a group is shown for the group: by tables where an index leads to the group, and
--- where none does. t1 is of one run, version and step; t2 of one version, but two runs; one rollout of t3 is of no known run.
+-- A value that all rollouts of a group have is shown for the group: by tables with an index on the group, and without. t1 has one run, version and step;
+-- t2 one version, but two runs; one rollout of t3 has no known run.
 CREATE TABLE ot.few (task text, trial text, run text, version text, at bigint);
 INSERT INTO ot.few VALUES ('t1', 'a', 'x', 'v1', 3), ('t1', 'b', 'x', 'v1', 3), ('t2', 'a', 'x', 'v1', 5), ('t2', 'b', 'y', 'v1', 5), ('t3', 'a', 'x', 'v2', 8), ('t3', 'b', NULL, 'v2', 8), ('t4', 'a', 'y', 'v2', 6), ('t4', 'b', 'y', 'v2', 7);
 CREATE TABLE ot.few_steps AS SELECT task, trial, 1 AS n, ascii(trial) % 2 AS reward, run, version, at FROM ot.few;
@@ -347,14 +342,13 @@ CREATE UNIQUE INDEX ON ot.few_indexed (task, trial);
 SELECT p, (SELECT count(*) > 5 FROM stepadv.attach('ot.few_steps', '{task}', 'trial', 'n', reward => 'reward', columns => '{"task_id": "task", "run_id": "run", "policy_version": "version", "policy_step": "at"}', views => '{all}', prefix => p, options => '{"show_columns": []}'::jsonb || jsonb_build_object('show_rollouts', CASE p WHEN 'few_source' THEN NULL ELSE 'ot.' || p END::regclass))) FROM unnest('{few,few_indexed,few_source}'::text[]) p;
 SELECT g.task, task_id, run_id, policy_version, policy_step, staleness, uniform FROM ot.few_groups g ORDER BY 1;
 SELECT count(*) AS same FROM (SELECT * FROM ot.few_groups INTERSECT SELECT * FROM ot.few_indexed_groups INTERSECT SELECT * FROM ot.few_source_groups) x;
--- Newest of x is 8, of y 7; of what is known of no run, 8.
+-- Newest of x is 8, of y 7; without a known run, 8.
 SELECT g.task, rollout_id, run_id, policy_step, staleness FROM ot.few_rollouts g ORDER BY 1, 2;
 SELECT count(*) AS same FROM (SELECT * FROM ot.few_rollouts INTERSECT SELECT * FROM ot.few_indexed_rollouts INTERSECT SELECT * FROM ot.few_source_rollouts) x;
 -- Without a run, the newest of all.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.few_steps', '{task}', 'trial', 'n', reward => 'reward', columns => '{"policy_step": "at"}', views => '{all}', prefix => 'no_run', options => '{"show_columns": []}');
 SELECT task, rollout_id, policy_step, staleness FROM ot.no_run_rollouts ORDER BY 1, 2;
--- In the columns of the group, under the name of the role, under another, and with another type: there a view that has
--- the group's columns shows each once.
+-- In the columns of the group, under the name of the role, under another, and with another type: a view that has the group's columns shows each once.
 ALTER TABLE ot.few_steps ADD run_id text, ADD policy_step smallint, ADD logp real[] DEFAULT '{-1}';
 UPDATE ot.few_steps SET run_id = coalesce(run, ''), policy_step = at;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.few_steps', '{version,run_id,policy_step,task}', 'trial', 'n', reward => 'reward', columns => '{"logp_new": "logp", "logp_old": "logp", "policy_version": "version", "run_id": "run_id", "policy_step": "policy_step", "dimensions": ["task"]}', views => '{all}', prefix => 'keyed', options => '{"show_columns": []}');
@@ -370,7 +364,7 @@ SELECT * FROM ot.keyed();
 SELECT * FROM stepadv.check_maintained('ot.few_steps', 'keyed');
 SELECT stepadv.detach('ot.few_steps') > 50 AS detached;
 
--- A joined run, a policy step and a newest one are read only by who asks for them; so are components.
+-- A joined run, a policy step and a newest one are read only by queries that use them; so are components.
 CREATE FUNCTION ot.reads(query text) RETURNS text LANGUAGE plpgsql SET stepadv.enable_step_scan = off AS $$
 DECLARE
 	plan json;
@@ -395,7 +389,7 @@ SELECT view_name FROM stepadv.attach('ot.named', '{g}', 'r', 'n', reward => 'rew
 SELECT stepadv.detach('ot.named') > 5 AS detached;
 ALTER TABLE ot.times ADD j json, ADD xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx integer;
 
--- What is refused, with nothing made.
+-- Errors, with nothing made.
 CREATE FUNCTION ot.refused(VARIADIC arguments text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	hint text;

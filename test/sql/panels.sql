@@ -1,13 +1,11 @@
--- What panels about all steps read: _advantage_by_group, _quadrants_over_time, _disagreement_by_group, _advantage_histogram, _problems.
--- They equal sums over the rows of steps, folded and kept, after any change.
+-- Sources of dashboard panels: _advantage_by_group, _quadrants_over_time, _disagreement_by_group, _advantage_histogram, _problems. They equal sums over the rows of steps, folded and kept, after any change.
 SET client_min_messages = warning;
 SET jit = off;
 SET timezone = 'UTC';
 \set SHOW_CONTEXT never
 CREATE SCHEMA pan;
 
--- Groups of two columns; a rollout's run and version in a table of their own, known or not,
--- several in one group.
+-- Groups of two columns; a rollout's run and version in a separate table, known or not, several in one group.
 CREATE TABLE pan.runs (task text, level integer, trial text, run text, version integer, started timestamptz, PRIMARY KEY (task, level, trial));
 INSERT INTO pan.runs
 SELECT 't' || t, t % 2, 'r' || r, CASE WHEN r <> 3 THEN 'run ' || r % 2 END, CASE WHEN t > 2 THEN (t + r) % 3 END, '2026-03-01 12:00+00'::timestamptz + t * interval '7 hours'
@@ -62,7 +60,7 @@ BEGIN
 		p || '_advantage_histogram', p || '_advantages') INTO bins, wrong_bins;
 END $$;
 SELECT by_group > 300 AND signs > 5000 AND disagreements > 300 AND bins > 800 AS many, wrong_by_group, wrong_signs, wrong_disagreements, wrong_bins FROM pan.wrong('plain');
--- Whoever looks for the best steps finds them in the groups with the greatest ones.
+-- The steps with the largest advantages are in the groups with the largest maxima.
 CREATE FUNCTION pan.best(p text, version text) RETURNS TABLE (task text, level integer, step_id bigint, advantage float8) LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN QUERY EXECUTE format($q$
@@ -81,7 +79,7 @@ GROUP BY 1 ORDER BY 1 NULLS FIRST;
 
 -- ---- Kept, in all ways, while the tables change
 
--- How many rows differ of those views, kept and folding; to the last bit.
+-- Number of rows that differ between these views, kept and not; to the last bit.
 CREATE FUNCTION pan.differ() RETURNS TABLE (view text, n bigint, differ bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	FOREACH view IN ARRAY '{advantage_by_group,quadrants_over_time,disagreement_by_group,advantage_histogram,problems,pass_at_k,flaky,groups_over_time}'::text[] LOOP
@@ -142,7 +140,7 @@ TRUNCATE pan.runs;
 SELECT sum(differ) AS differ FROM pan.differ();
 ROLLBACK;
 SELECT sum(differ) AS differ FROM pan.differ();
--- What somebody wrote into the table is found, and mended.
+-- Values that a user wrote into the table are detected and corrected.
 DELETE FROM pan.kept_digests WHERE task = 't8';
 UPDATE pan.kept_digests SET digest = (SELECT digest FROM pan.kept_digests WHERE task = 't12' LIMIT 1) WHERE task = 't11';
 INSERT INTO pan.kept_digests SELECT * FROM pan.kept_digests WHERE task = 't12' ORDER BY policy_version, run_id LIMIT 1;
@@ -175,7 +173,7 @@ SELECT stepadv.maintain('pan.steps', 'kept');
 SELECT count(*) > 10 AS many, count(*) FILTER (WHERE k.n IS DISTINCT FROM b.n) AS differ FROM (SELECT v, count(*) AS n FROM pan.before GROUP BY 1) b
 FULL JOIN (SELECT v, count(*) AS n FROM (SELECT v::text AS v FROM pan.kept_quadrants_over_time v UNION ALL SELECT v::text FROM pan.kept_disagreement_by_group v) x GROUP BY 1) k USING (v);
 SELECT stepadv.detach('pan.steps', 'kept') > 20 AS detached;
--- A method of somebody's that refuses a group: who writes it is not kept from that, and it is an error of who asks.
+-- A user's method that raises an error for a group: writers are not affected; the error is raised to readers.
 CREATE FUNCTION pan.picky(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
 	IF (SELECT count(*) FROM stepadv.steps(rollouts)) = 17 THEN

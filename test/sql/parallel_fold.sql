@@ -1,6 +1,4 @@
--- GroupFold where several processes share the rows (src/plan/fold/exchange.c): the
--- same groups as one process alone has with PostgreSQL's own Agg, no matter what is shared,
--- spilled, missing, stopped or asked for again.
+-- GroupFold with several processes (src/plan/fold/exchange.c): the same groups as one process with PostgreSQL's own Agg, whatever is shared, spilled, missing, stopped or rescanned.
 \set VERBOSITY terse
 SET client_min_messages = warning;
 CREATE SCHEMA pf;
@@ -24,7 +22,7 @@ ALTER TABLE together SET (parallel_workers = 3);
 ALTER TABLE scattered SET (parallel_workers = 3);
 ANALYZE together; ANALYZE scattered; ANALYZE parted; ANALYZE nothing;
 
--- Processes cost nothing.
+-- Processes cost nothing in these plans.
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 3;
 SET jit = off;
 
@@ -78,7 +76,7 @@ SELECT shared('SELECT task, $+ FROM scattered GROUP BY task');
 SELECT shared('SELECT task, num, $% FROM scattered GROUP BY num, task');
 SELECT shared('SELECT num, $ FILTER (WHERE kind = 0) FROM scattered GROUP BY num');
 SELECT shared('SELECT num, $ FROM nothing GROUP BY num');
--- many groups of a few rows, of which a process has more than its share: others are handed whole values
+-- many groups of a few rows, of which a process has more than its share: others receive complete values
 CREATE TABLE many (LIKE together);
 INSERT INTO many (num, task, step_id, rollout, step_no, state, action, reward, kind)
 SELECT i / 30, 'task ' || i / 30, i, i / 10, i % 10, i * 7 % 11, i % 3, (i / 10 % 2)::float8, i % 3 FROM generate_series(0, 29999) i;
@@ -86,10 +84,10 @@ ALTER TABLE many SET (parallel_workers = 3);
 ANALYZE many;
 SELECT shared('SELECT num, $ FROM many GROUP BY num');
 SELECT shared('SELECT num, $ FROM together WHERE num BETWEEN 7 AND 7 GROUP BY num');
--- keys that are equal and yet not the same, 1 and 1.00: either of them may be shown
+-- keys that are equal but not identical, 1 and 1.00: either can be shown
 SELECT shared('SELECT level::int, $ FROM scattered GROUP BY level');
 SELECT shared('SELECT num % 20, $ FROM scattered GROUP BY num % 20');
--- what is above is done by all processes, too
+-- nodes above are executed by all processes, too
 SELECT shared('SELECT num, a.* FROM (SELECT num, $ AS g FROM scattered GROUP BY num) x, rtmc(x.g) a');
 SELECT shared('SELECT count(*), sum(n_state) FROM (SELECT num, $ AS g FROM together GROUP BY num) x, rtmc(x.g) a');
 SELECT plan_of(spelled('SELECT count(*), sum(n_state) FROM (SELECT num, $ AS g FROM together GROUP BY num) x, rtmc(x.g) a'), 'costs off');
@@ -99,25 +97,25 @@ SELECT shared('SELECT num, $ FROM parted GROUP BY num');
 SET enable_partitionwise_aggregate = on;
 SELECT shared('SELECT num, $ FROM parted GROUP BY num');
 SELECT shared('SELECT count(*), sum(n_state) FROM (SELECT num, $ AS g FROM parted GROUP BY num) x, rtmc(x.g) a');
--- few groups: one fold of all partitions beats one of each, which had been gathered
+-- few groups: one fold of all partitions is faster than one of each with a gather
 SELECT shared('SELECT num, $ FILTER (WHERE kind <> 1) FROM parted WHERE num % 3 = 1 GROUP BY num');
 SELECT plan_of(spelled('SELECT array_agg(q::text) FROM (SELECT num, $ AS g FROM parted WHERE num % 3 = 1 GROUP BY num) q'), 'costs off') ~ 'Gather.*Gather' AS gathered_twice;
 RESET enable_partitionwise_aggregate;
--- steps and outcomes apart: whoever reads an outcome sends it to the process that has most steps of the group
+-- steps and outcomes apart: the process that reads an outcome sends it to the one that has most steps of the group
 SELECT shared('SELECT num, $ FROM (SELECT * FROM together WHERE step_no IS NOT NULL UNION ALL SELECT * FROM together WHERE step_no IS NULL) u GROUP BY num');
 SELECT shared('SELECT task, num % 40, $% FROM (SELECT * FROM together WHERE step_no IS NOT NULL UNION ALL SELECT * FROM together WHERE step_no IS NULL) u GROUP BY task, num % 40');
 SELECT shared('SELECT num, g FROM (SELECT num, $ AS g FROM together GROUP BY num UNION ALL SELECT num, $ FROM scattered GROUP BY num) x');
 
--- Memory for next to nothing: nearly everything is written out.
+-- Almost no memory: nearly everything is written out.
 SET work_mem = '64kB'; SET hash_mem_multiplier = 1;
 SELECT shared('SELECT num, $ FROM together GROUP BY num');
 SELECT shared('SELECT num, $ FROM scattered GROUP BY num');
 SELECT shared('SELECT task, num, $% FROM scattered GROUP BY num, task');
--- large values that meet in a full table leave room behind, which is for none of the groups that found none
+-- large values that meet in a full table leave free space, which none of the other groups can use
 SELECT shared('SELECT v, x.* FROM generate_series(3, 3) v, LATERAL (SELECT num, $% FROM (SELECT * FROM together WHERE step_no >= 0 UNION ALL SELECT * FROM together WHERE step_no IS NULL) u WHERE num % 3 < v GROUP BY num) x');
 RESET work_mem; RESET hash_mem_multiplier;
 
--- The leader has other work; no worker is to be had; one of three is.
+-- The leader is busy; no worker is available; one of three is.
 SET parallel_leader_participation = off;
 SELECT shared('SELECT num, $ FROM scattered GROUP BY num');
 RESET parallel_leader_participation;
@@ -129,7 +127,7 @@ SET parallel_leader_participation = off;
 SELECT shared('SELECT num, $ FROM scattered GROUP BY num');
 RESET parallel_leader_participation; RESET max_parallel_workers;
 
--- Again and again, with another condition each time or the same; a few rows only.
+-- Rescans, with another condition each time or the same; a few rows only.
 SET enable_material = off; SET enable_memoize = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SELECT shared('SELECT v, x.num, x.g FROM generate_series(1, 4) v LEFT JOIN (SELECT num, $ AS g FROM scattered GROUP BY num) x ON x.num > v * 60');
 SELECT shared('SELECT v, x.size FROM generate_series(1, 4) v LEFT JOIN (SELECT sum(length(g::text)) AS size FROM (SELECT num, $ AS g FROM scattered GROUP BY num) y) x ON x.size > v');
@@ -151,7 +149,7 @@ SELECT count(g) FROM (SELECT num, rollout_agg(step_id, rollout, CASE WHEN num = 
 \set VERBOSITY terse
 SELECT shared('SELECT num, $ FROM scattered GROUP BY num');
 
--- Time runs out.
+-- A timeout.
 SET statement_timeout = '100ms';
 \set VERBOSITY sqlstate
 SELECT sum(length(g::text)) FROM (SELECT num, rollout_agg(step_id + (pg_sleep(0.001) IS NULL)::int, rollout, step_no, state, action, reward) AS g FROM scattered GROUP BY num) x;
@@ -159,7 +157,7 @@ SELECT sum(length(g::text)) FROM (SELECT num, rollout_agg(step_id + (pg_sleep(0.
 RESET statement_timeout;
 SELECT shared('SELECT num, $ FROM scattered GROUP BY num');
 
--- EXPLAIN tells of every process.
+-- EXPLAIN shows every process.
 SELECT regexp_replace(regexp_replace(regexp_replace(ltrim(line), '^(Leader|Worker \d)', 'Process'), '  Scattered Rows: \d+', ''), '\d+', 'N', 'g') AS line
 FROM regexp_split_to_table(plan_of(spelled('SELECT num, $ FROM scattered GROUP BY num'), 'analyze, costs off, timing off, summary off'), E'\n') line
 WHERE line ~ 'Memory Usage' LIMIT 1;
@@ -167,7 +165,7 @@ SELECT count(*) BETWEEN 1 AND 4 AS processes, bool_and(p -> 'Exchanged Groups' I
 FROM (SELECT plan_of(spelled('SELECT num, $ FROM scattered GROUP BY num'), 'analyze, costs off, timing off, summary off, format json')::jsonb AS plan) e,
 	jsonb_path_query(e.plan, 'strict $.**.Processes[*]') p;
 
--- Rows whose groups take turns go to the parts of the exchange as they are, where memory is less than a cache, too.
+-- Rows of interleaved groups go to the parts of the exchange as they are, also if memory is less than a cache.
 CREATE FUNCTION scattered_rows(query text) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN sum(coalesce((p ->> 'Scattered Rows')::int, 0)) > 0 THEN 'scattered' ELSE 'not scattered' END
 	FROM (SELECT plan_of(spelled(query), 'analyze, costs off, timing off, summary off, format json')::jsonb AS plan) e,
@@ -177,14 +175,14 @@ SET work_mem = '64kB';
 SELECT scattered_rows('SELECT num, $ FROM scattered GROUP BY num');
 SELECT scattered_rows('SELECT task, num, $% FROM scattered GROUP BY num, task');
 SELECT scattered_rows('SELECT num, $ FROM together GROUP BY num');
--- one process finds them so, and others do not
+-- one process has interleaved rows, others do not
 SELECT scattered_rows('SELECT num, $ FROM (SELECT num, step_id, rollout, step_no, state, action, reward FROM together UNION ALL SELECT num, step_id, rollout + 1000000, step_no, state, action, reward FROM scattered) u GROUP BY num');
 SELECT shared('SELECT num, $ FROM (SELECT num, step_id, rollout, step_no, state, action, reward FROM together UNION ALL SELECT num, step_id, rollout + 1000000, step_no, state, action, reward FROM scattered) u GROUP BY num');
 SET work_mem = '1MB';
 SELECT scattered_rows('SELECT num, $ FROM scattered GROUP BY num');
 RESET work_mem;
 
--- Random queries: what is asked, over what, by how many, with how much memory.
+-- Random queries: columns, source, number of processes, memory.
 CREATE FUNCTION any_of(VARIADIC words text[]) RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT words[1 + floor(random() * cardinality(words))::int] $$;
 CREATE FUNCTION random_query() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

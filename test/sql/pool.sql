@@ -1,4 +1,4 @@
--- Groups for trainers: which are ready, claims, leases, what was consumed, marks of steps.
+-- Groups for trainers: which are ready, claims, leases, consumed groups, marks of steps.
 SET client_min_messages = error;
 \set SHOW_CONTEXT never
 SET jit = off;
@@ -6,7 +6,7 @@ SET datestyle = 'ISO';
 CREATE SCHEMA pool;
 SET search_path = pool, stepadv, public;
 
--- Of two versions: tasks 1 to 3 are mixed, 4 succeeds always, 5 waits for a judgement, 6 has one rollout.
+-- Two versions: tasks 1 to 3 are mixed, 4 always succeeds, 5 is not judged yet, 6 has one rollout.
 SELECT count(*) > 0 AS made FROM create_tables('rl', views => '{values,rtmc,groups}');
 INSERT INTO rl.rollouts (policy_version, policy_step, task_id, rollout_id, outcome)
 SELECT 'v' || v, v, 'task ' || t, r, CASE WHEN t = 5 AND r = 2 THEN NULL WHEN t = 4 THEN 1 WHEN t = 3 THEN (r = 1)::int ELSE r % 2 END
@@ -17,7 +17,7 @@ SELECT policy_version, task_id, rollout_id, n, 'o' || n, 'a' || (n + rollout_id:
 SELECT create_pool('rl.steps', max_staleness => 0);
 SELECT policy_version, task_id, n_rollouts, n_judged, n_steps, mean_return, success_rate, staleness, status, claim, claimed_by FROM rl.steps_ready ORDER BY 1, 2;
 SELECT attrelid::regclass, attname AS without_comment FROM pg_attribute WHERE attrelid IN ('rl.steps_ready'::regclass, 'rl.steps_pool'::regclass) AND attnum > 0 AND col_description(attrelid, attnum) IS NULL;
--- Nothing of it is on a path or a name: a search_path that is empty, another name, another schema
+-- Nothing depends on search_path or names: an empty search_path, another name, another schema
 BEGIN;
 ALTER TABLE rl.steps_pool RENAME TO "Pool ""of"" groups";
 ALTER VIEW rl.steps_ready RENAME TO ready;
@@ -26,7 +26,7 @@ SELECT task_id, claimed_by FROM stepadv.claim_groups(NULL::rl.ready, 1, order_by
 SELECT stepadv.consume_groups('rl.ready', (SELECT claim FROM rl.ready WHERE claim IS NOT NULL), 3);
 ROLLBACK;
 
--- Claims: no caller gets what another has; the first in order comes first
+-- Claims: each group goes to one caller; the first in order comes first
 SELECT policy_version, task_id, status, claimed_by, claimed_until > now() + interval '9 minutes' AS for_long FROM claim_groups(NULL::rl.steps_ready, 2, order_by => 'success_rate desc', holder => 'one');
 SELECT claim AS one FROM rl.steps_ready WHERE claimed_by = 'one' LIMIT 1 \gset
 SELECT task_id, claimed_by FROM claim_groups(NULL::rl.steps_ready, 16, holder => 'two');
@@ -34,7 +34,7 @@ SELECT claim AS two FROM rl.steps_ready WHERE claimed_by = 'two' LIMIT 1 \gset
 SELECT count(*) AS none FROM claim_groups(NULL::rl.steps_ready, 16);
 SELECT task_id, status, claimed_by FROM rl.steps_ready WHERE policy_version = 'v2' ORDER BY 1;
 
--- Given back, and taken again
+-- Released, and claimed again
 UPDATE rl.steps_pool SET claimed_until = NULL WHERE claim = :'two';
 SELECT task_id, status, claimed_until IS NULL AS free FROM rl.steps_ready WHERE task_id = 'task 3' AND policy_version = 'v2';
 SELECT task_id FROM claim_groups(NULL::rl.steps_ready, 16, order_by => 'random', lease => '1 hour', holder => 'two');
@@ -43,7 +43,7 @@ SELECT claim AS two FROM rl.steps_ready WHERE claimed_by = 'two' LIMIT 1 \gset
 -- Consumed
 SELECT consume_groups('rl.steps_ready', :'one', policy_step => 7);
 SELECT task_id, status, consumed_step, consumed_at IS NOT NULL AS at, claimed_until IS NOT NULL AS held FROM rl.steps_ready WHERE policy_version = 'v2' AND task_id <= 'task 3' ORDER BY 1;
--- What was consumed is not handed out again, and no claim has it
+-- Consumed groups are not claimed again, and have no claim
 SELECT count(*) AS none FROM claim_groups(NULL::rl.steps_ready, 16);
 
 -- An expired lease: first no other caller has the group, then one has
@@ -66,7 +66,7 @@ SELECT consume_groups('rl.steps_ready', :'three', 9);
 SELECT task_id, status, consumed_step FROM rl.steps_ready WHERE policy_version = 'v2' AND task_id = 'task 3';
 SELECT consume_groups('rl.steps_ready', :'three', 8) AS no_more;
 
--- What becomes complete becomes ready
+-- A group that becomes complete becomes ready
 UPDATE rl.rollouts SET outcome = 0 WHERE task_id = 'task 5' AND rollout_id = '2';
 SELECT policy_version, task_id, status FROM rl.steps_ready WHERE task_id = 'task 5' ORDER BY 1;
 BEGIN;
@@ -74,13 +74,13 @@ SELECT task_id FROM claim_groups(NULL::rl.steps_ready, 1);
 ROLLBACK;
 SELECT task_id, status FROM rl.steps_ready WHERE policy_version = 'v2' AND task_id = 'task 5';
 
--- A claim of two of which one is lost
+-- A claim on two groups of which one is lost
 UPDATE rl.steps_pool SET consumed_at = NULL WHERE policy_version = 'v2' AND task_id IN ('task 1', 'task 2');
 SELECT task_id FROM claim_groups(NULL::rl.steps_ready, 2, holder => 'four', lease => '1 microsecond');
 SELECT task_id FROM claim_groups(NULL::rl.steps_ready, 1, holder => 'five');
 SELECT consume_groups('rl.steps_ready', claim) AS rest FROM rl.steps_pool WHERE claimed_by = 'four';
 
--- Set free and consumed again; every complete group, however it ended; as verl_agent and rtmc have it
+-- Released and consumed again; every complete group, however it ended; with the rules verl_agent and rtmc
 DROP TABLE rl.steps_pool CASCADE;
 SELECT create_pool('rl.steps_rtmc', min_rollouts => 1, informative => NULL);
 SELECT status, count(*) FROM rl.steps_ready GROUP BY 1 ORDER BY 1;
@@ -99,7 +99,7 @@ SELECT create_pool('rl.rollout_rows', min_rollouts => 1, informative => 'rtmc');
 SELECT task_id, status FROM rl.steps_ready WHERE policy_version = 'v1' ORDER BY 1;
 DROP TABLE rl.steps_pool CASCADE;
 
--- A table of another kind: ids that are no numbers, a group of two columns, no rewards, maintained
+-- Another table: ids that are not numbers, a group of two columns, no rewards, maintained
 CREATE TABLE s (id uuid PRIMARY KEY, "the Run" date, task varchar(20), r text, no int, ok boolean);
 INSERT INTO s SELECT md5(format('%s %s %s', t, r, n))::uuid, '2026-01-01', 't' || t, 'r' || r, n, r = 2 FROM generate_series(1, 3) t, generate_series(1, 3) r, generate_series(1, 2) n;
 SELECT count(*) > 3 AS attached FROM attach('s', '{"the Run",task}', 'r', 'no', columns => '{"success": "ok"}', views => '{all}');
@@ -113,7 +113,7 @@ SELECT unmaintain('s');
 INSERT INTO s VALUES ('00000000-0000-0000-0000-000000000000', '2026-01-01', 't3', 'r4', 1, NULL);
 SELECT task, n_rollouts, status FROM s_ready ORDER BY 1;
 
--- Bad input
+-- Errors
 SELECT said('SELECT stepadv.create_pool(NULL)');
 SELECT said('SELECT stepadv.create_pool(''s'')');
 SELECT said('SELECT stepadv.create_pool(''pg_class'')');

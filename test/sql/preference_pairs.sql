@@ -1,5 +1,4 @@
--- preference_pairs; the rules success_only and min_action_visits.  What is expected is
--- worked out by hand in the comments, or computed anew in plain SQL.
+-- preference_pairs; the rules success_only and min_action_visits. Expected values are worked out in the comments, or computed in plain SQL.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 \pset format unaligned
@@ -83,7 +82,7 @@ SELECT bool_and(CASE WHEN gap / gap_error < 1 THEN confidence > 0.5 AND confiden
 SELECT count(*) = (SELECT count(*) FROM random_groups x, stepadv.preference_pairs(x.rollouts) WHERE confidence >= 0.8) AS as_filtered FROM random_groups x, stepadv.preference_pairs(x.rollouts, min_confidence => 0.8);
 SELECT reason FROM random_groups x, stepadv.preference_pairs(x.rollouts) ORDER BY gap DESC, g, state LIMIT 1;
 SELECT count(*) FROM stepadv.preference_pairs(NULL::stepadv.rollout_group);
--- Not judged; a NULL state is like no other, a NULL action an action of its own.
+-- Not judged; a NULL state is not shared, a NULL action is an action of its own.
 SELECT count(*) FROM (SELECT stepadv.rollout_agg(step_id, r, 0, s, a, NULL::float8) AS g FROM (VALUES (1::bigint, 1::bigint, 1::bigint, 1::bigint), (2, 2, 1, 2)) v(step_id, r, s, a)) x, stepadv.preference_pairs(x.g, min_visits => 1);
 SELECT chosen_step_id, rejected_step_id, gap FROM (SELECT stepadv.rollout_agg(step_id, r, 0, s, a, w) AS g
 	FROM (VALUES (1::bigint, 1::bigint, NULL::bigint, 1::bigint, 1::float8), (2, 2, NULL, 2, 0), (3, 3, 1, NULL, 1), (4, 4, 1, 2, 0), (5, 5, 1, NULL, 0.5)) v(step_id, r, s, a, w)) x, stepadv.preference_pairs(x.g, min_visits => 1);

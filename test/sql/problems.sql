@@ -1,9 +1,6 @@
--- Bad data stays local.  Of one table with every defect that the issue names, all
--- views of attach answer; groups without a defect have the numbers that they have
--- without the bad rows, a rollout with one has no advantages, and its fellows have
--- those of a group without it, by every method; <prefix>_problems lists each, with
--- the user's ids, counted in plain SQL.  The same with groups that are
--- kept, in any order of rows and by workers.  Called by hand everything is strict.
+-- Defects stay local. For a table with every kind of defect, all views of attach answer; groups without a defect have the numbers of clean data; a rollout with one has no
+-- advantages, and the others have those of a group without it, by every method; <prefix>_problems lists each defect with the user's ids, counted in plain SQL. The same for
+-- kept groups, in any order of rows and by workers. Direct calls are strict.
 \set SHOW_CONTEXT never
 CREATE SCHEMA bad;
 
@@ -20,7 +17,7 @@ FROM generate_series(1, 9) t, generate_series(1, 4) r, generate_series(1, 5) n;
 CREATE INDEX ON bad.clean (task);
 CREATE TABLE bad.steps (LIKE bad.clean INCLUDING ALL);
 INSERT INTO bad.steps SELECT * FROM bad.clean;
--- The same without the rollouts that will be bad.
+-- The same without the rollouts that will get defects.
 CREATE TABLE bad.rest (LIKE bad.clean INCLUDING ALL);
 
 CREATE FUNCTION bad.attach(source regclass, more jsonb DEFAULT '{}') RETURNS bigint LANGUAGE sql AS $$
@@ -30,7 +27,7 @@ SELECT bad.attach('bad.clean') > 30 AS clean, bad.attach('bad.steps') > 30 AS st
 -- Clean data have no problems.
 SELECT count(*) FROM bad.steps_problems;
 
--- What is wrong, one thing in one rollout each.
+-- The defects, one in one rollout each.
 -- (1, 2) a step twice, and with another action
 INSERT INTO bad.steps SELECT 1001, task, run, n, st, 'other', rew, v, tr, c, logp, logp_old, mask, pv, started, share FROM bad.steps WHERE task = 'task 1' AND run = 'run 2' AND n = 3;
 -- (1, 3) a reward that is not finite
@@ -64,7 +61,7 @@ INSERT INTO bad.steps (id, task, run, n, rew) SELECT 1020 + i, 'task 7', NULL, i
 INSERT INTO bad.steps (id, task, run, n, st, act, rew, v, tr, c, logp, logp_old, mask, pv, started, share)
 SELECT 1030 + n, task, '', n, st, act, rew, v, tr, c, logp, logp_old, mask, pv, started, share FROM bad.clean WHERE task = 'task 7' AND run = 'run 1';
 INSERT INTO bad.steps (id, task, run, n, rew) VALUES (1040, NULL, 'run 1', 1, 1);
--- A group of nothing but that.
+-- A group with only such rows.
 INSERT INTO bad.steps (id, task, run, n, rew) VALUES (1050, 'task 10', NULL, 1, 1);
 -- (8) no state is shared; in (7) two steps have one of their own
 UPDATE bad.steps SET st = id::text WHERE task = 'task 8';
@@ -73,7 +70,7 @@ UPDATE bad.steps SET st = 'own ' || n WHERE task = 'task 7' AND run = 'run 2' AN
 -- Listed, with the user's own ids.
 SELECT task, rollout_id, step_no, problem, n_rows, methods[1:3] AS methods, cardinality(methods) > 5 AS many,
 	regexp_replace(effect, '^(\w+, \w+, \w+), [^:]*:', '\1, …:') AS effect FROM bad.steps_problems ORDER BY length(task), task, rollout_id, problem;
--- What touches every method says so by their names; columns are of the types that one expects.
+-- Defects that affect every method are named by methods; columns have the expected types.
 SELECT DISTINCT methods = ARRAY(SELECT m.method FROM stepadv_internal.methods m WHERE m.method <> 'state_average' ORDER BY m.place) AS of_all FROM bad.steps_problems WHERE effect = 'no advantages for the rollout';
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'bad.steps_problems'::regclass AND attnum > 0 ORDER BY attnum;
 -- Counted in plain SQL.
@@ -105,7 +102,7 @@ SELECT coalesce(c.task, p.task) AS task, coalesce(c.run, p.rollout_id) AS run, c
 FROM counted c FULL JOIN bad.steps_problems p ON c.task IS NOT DISTINCT FROM p.task AND c.run IS NOT DISTINCT FROM p.rollout_id AND c.problem = p.problem WHERE c.n IS DISTINCT FROM p.n_rows;
 SELECT step_no FROM bad.steps_problems WHERE problem = 'missing value beside others';
 
--- Every view answers, all of its columns.
+-- Every view answers, with all of its columns.
 CREATE FUNCTION bad.read_all(prefix text) RETURNS TABLE (n_views bigint, n_failed bigint, first_error text) LANGUAGE plpgsql AS $$
 DECLARE v regclass; n bigint;
 BEGIN
@@ -123,7 +120,7 @@ BEGIN
 END $$;
 SELECT n_views > 30 AS all_views, n_failed, first_error FROM bad.read_all('steps');
 
--- Rollouts with a defect that matters to all methods, or to those that read a column; by hand.
+-- Rollouts with a defect that affects all methods, or those that read a column; by hand.
 CREATE TABLE bad.broken (task text, run text, methods text[]);
 INSERT INTO bad.broken SELECT 'task ' || t, 'run ' || r, '{grpo,rloo,mt_grpo,mt_rloo,igpo,gae,gigpo,graphgpo,hgpo,tempo,rtmc,batch_td,history_td}' FROM (VALUES (1, 2), (1, 3), (4, 1), (4, 2), (4, 3), (5, 3)) b(t, r);
 INSERT INTO bad.broken VALUES ('task 2', 'run 1', '{gae}'), ('task 2', 'run 2', '{gae}'), ('task 2', 'run 3', '{gae}'),
@@ -135,8 +132,7 @@ BEGIN
 		RETURN QUERY EXECUTE format('SELECT a.task, a.rollout_id, row_number() OVER (PARTITION BY a.task, a.rollout_id ORDER BY a.step_no), %L::text, a.advantage FROM bad.%I a', m, prefix || '_' || m);
 	END LOOP;
 END $$;
--- What the views say of bad.steps; what of the rows without any defect; and what the
--- strict functions say, by hand, of the rows without the rollouts that have one.
+-- The views over bad.steps; over the rows without any defect; and the strict functions over the rows without the rollouts that have one.
 CREATE TEMP TABLE said AS SELECT *, EXISTS (SELECT FROM bad.broken b WHERE (b.task, b.run) = (m.task, m.run) AND m.method = ANY (b.methods)) AS is_broken FROM bad.methods('steps') m;
 CREATE TEMP TABLE said_of_clean AS SELECT * FROM bad.methods('clean');
 INSERT INTO bad.rest SELECT * FROM bad.steps s WHERE run IS NOT NULL AND task IS NOT NULL AND NOT EXISTS (SELECT FROM bad.broken b WHERE (b.task, b.run) = (s.task, s.run));
@@ -155,29 +151,28 @@ JOIN (SELECT DISTINCT run FROM bad.rest) r ON stepadv.signature_hash(r.run) = a.
 
 -- Advantages of broken rollouts are NULL, and no others'.
 SELECT is_broken, count(*) AS steps, count(advantage) AS advantages FROM said GROUP BY 1 ORDER BY 1;
--- By a method that a group's defects touch, its other rollouts have the numbers of the group
--- without the broken ones; so have those of groups with rows that are in no rollout.
+-- Methods affected by a group's defects give its other rollouts the numbers of the group without the bad ones; so do groups with rows that are in no rollout.
 CREATE TEMP TABLE touched AS SELECT DISTINCT task, m AS method FROM bad.broken, unnest(methods) m UNION SELECT t, m FROM unnest('{task 7,task 8}'::text[]) t, (SELECT DISTINCT method FROM said) m(m);
 CREATE TEMP TABLE touched_said AS SELECT s.task, s.run, s.n, s.method, s.advantage FROM said s JOIN touched USING (task, method) WHERE NOT s.is_broken;
 CREATE TEMP TABLE touched_rest AS SELECT r.* FROM said_of_rest r JOIN touched USING (task, method);
 (TABLE touched_said EXCEPT ALL TABLE touched_rest) UNION ALL (TABLE touched_rest EXCEPT ALL TABLE touched_said);
 SELECT task, count(*) FROM touched_said GROUP BY 1 ORDER BY 1;
--- All other methods say of all groups what they say without any defect.
+-- All other methods give all groups the numbers without any defect.
 CREATE TEMP TABLE other_said AS SELECT s.task, s.run, s.n, s.method, s.advantage FROM said s WHERE NOT EXISTS (SELECT FROM touched t WHERE (t.task, t.method) = (s.task, s.method));
 CREATE TEMP TABLE other_clean AS SELECT s.* FROM said_of_clean s WHERE NOT EXISTS (SELECT FROM touched t WHERE (t.task, t.method) = (s.task, s.method));
 (TABLE other_said EXCEPT ALL TABLE other_clean) UNION ALL (TABLE other_clean EXCEPT ALL TABLE other_said);
 SELECT task, count(*) FROM other_said GROUP BY 1 ORDER BY 1;
--- _compare and _advantages say the same as the methods' own views, whichever columns they read together.
+-- _compare and _advantages give what the methods' own views give, whichever columns they read together.
 CREATE TEMP TABLE compared AS SELECT c.task, c.rollout_id AS run, row_number() OVER (PARTITION BY c.task, c.rollout_id, m.method ORDER BY c.step_no) AS n, m.method, m.advantage
 FROM bad.steps_compare c CROSS JOIN LATERAL (VALUES ('grpo', c.grpo), ('rloo', rloo), ('mt_grpo', mt_grpo), ('mt_rloo', mt_rloo), ('igpo', igpo), ('gae', gae), ('gigpo', gigpo), ('graphgpo', graphgpo), ('hgpo', hgpo), ('tempo', tempo), ('rtmc', rtmc), ('batch_td', batch_td), ('history_td', history_td)) m(method, advantage);
 (SELECT task, run, n, method, advantage FROM said EXCEPT ALL TABLE compared) UNION ALL (TABLE compared EXCEPT ALL SELECT task, run, n, method, advantage FROM said);
 SELECT count(*), count(a.advantage), count(*) FILTER (WHERE a.advantage IS DISTINCT FROM s.advantage) AS otherwise
 FROM (SELECT *, row_number() OVER (PARTITION BY task, rollout_id, method ORDER BY step_no) AS no FROM bad.steps_advantages) a FULL JOIN said s ON (s.task, s.run, s.n, s.method) = (a.task, a.rollout_id, a.no, a.method)
 WHERE a.method IS NULL OR a.method IN (SELECT method FROM said);
--- Who is judged, by whom.
+-- Which rollouts are judged, by which rows.
 SELECT g.task, g.n_rollouts, g.n_judged, count(r.judged) FILTER (WHERE r.judged) AS judged, count(r.return) AS returns FROM bad.steps_groups g LEFT JOIN bad.steps_rollouts r USING (task) GROUP BY 1, 2, 3 HAVING g.n_judged < 4 OR g.n_rollouts > 4 ORDER BY 1;
 SELECT sum(n_judged_steps) = (SELECT count(*) FROM said WHERE method = 'grpo' AND advantage IS NOT NULL) AS judged_steps, sum(n_ratios) AS n_ratios FROM bad.steps_progress_over_time;
--- Ratios and contributions: of the steps, and of the rollout, that are bad, and no others.
+-- Ratios and contributions: only of bad steps and bad rollouts.
 SELECT rollout_id, step_no, ratio IS NULL AS r, sequence_ratio IS NULL AS s, approximate_kl IS NULL AS k FROM bad.steps_ratios WHERE ratio IS NULL AND logp IS NOT NULL ORDER BY 1, 2;
 SELECT count(*) FILTER (WHERE abs(ratio - exp((0.25 - 0.25) / 2)) < 1e-12) AS right, count(*) FROM bad.steps_ratios WHERE task <> 'task 6' AND logp IS NOT NULL;
 SELECT count(*) AS steps, count(*) FILTER (WHERE s.advantage IS DISTINCT FROM c.advantage) AS otherwise, count(*) FILTER (WHERE s.advantage IS NULL) AS nulls, count(*) - count(s.contribution) AS no_contribution
@@ -205,7 +200,7 @@ SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.val
 CREATE TEMP TABLE twice AS SELECT * FROM bad.fold('bad.other_order');
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET enable_indexscan; RESET enable_bitmapscan; RESET stepadv.enable_group_fold;
 SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM a.value) AS otherwise FROM twice f FULL JOIN bad.fold('bad.other_order') a USING (task);
--- The row that stays of each step is that with the least id, and no rollout is judged.
+-- Of duplicate rows the one with the least id stays, and no rollout is judged.
 SELECT count(*) AS steps, bool_and(s.step_id < 1000 OR s.step_id BETWEEN 1031 AND 1035) AS least, (SELECT count(*) FROM twice t, stepadv.rollouts(t.value::stepadv.rollout_group) r WHERE r.judged) AS judged
 FROM twice t, stepadv.steps(t.value::stepadv.rollout_group) s;
 -- Merged values keep defects, and find new ones.
@@ -213,7 +208,7 @@ SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM m.val
 	SELECT a.task, stepadv.rollup(a.value::stepadv.rollout_group)::text AS value FROM (
 		SELECT * FROM bad.fold('(SELECT * FROM bad.steps WHERE id % 3 = 0)') UNION ALL SELECT * FROM bad.fold('(SELECT * FROM bad.steps WHERE id % 3 > 0)')) a GROUP BY 1) m USING (task);
 
--- ---- Groups that are kept: the same, whichever way, and no writer is refused.
+-- ---- Groups that are kept: the same in each mode, and no writer gets an error.
 CREATE FUNCTION bad.kept(how text) RETURNS TABLE (way text, n_groups bigint, wrong bigint, other_values bigint, other_advantages bigint, problems_kept bigint, other_problems bigint, answered boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	way := how;
@@ -238,8 +233,7 @@ CREATE TABLE bad.kept (LIKE bad.clean INCLUDING ALL);
 SELECT bad.attach('bad.kept') > 20 AS attached;
 SELECT * FROM bad.kept('triggers');
 SELECT * FROM bad.kept('refresh');
--- A method of one's own that raises an error does so to whoever asks for it, not to
--- the writer, and not to who asks for something else.
+-- A user's method that raises an error raises it to its readers, not to writers, and not to readers of other methods.
 CREATE FUNCTION bad.touchy(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF EXISTS (SELECT FROM stepadv.steps(rollouts) s WHERE s.value IS NULL) THEN
@@ -280,14 +274,14 @@ SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attreli
 SELECT n_views > 20 AS all_views, n_failed, first_error FROM bad.read_all('calls');
 -- By turns and with states derived from histories the defects stay: the rollout with the step without an id, and that with the reward.
 SELECT g, rollout_id, count(*) AS steps, count(grpo) AS grpo, count(gigpo) AS gigpo FROM bad.calls_compare GROUP BY 1, 2 ORDER BY 1, 2;
--- An instance of a method that reads the components; the others do not mind them.
+-- An instance of a method that reads the components; others are not affected.
 SELECT stepadv.detach('bad.calls') > 20 AS detached;
 SELECT count(*) > 15 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', reward => 'tool', columns => '{"step_id": "id", "rewards": ["tool", "answer"]}', views => '{all}', options => '{"methods": {"merged": {"method": "grpo", "rewards": {"tool": 1, "answer": 1}}}}');
 SELECT rollout_id, problem, methods, effect FROM bad.calls_problems WHERE problem ~ 'component';
 SELECT bool_and(grpo IS NOT NULL) AS grpo, count(merged) AS merged, count(*) AS steps FROM bad.calls_compare WHERE g = 1 AND rollout_id::text ~ '1$';
 -- Without advantages: the rollout with the step without an id.
 SELECT g, rollout_id, count(*) AS steps, count(advantage) AS advantages FROM bad.calls_grpo GROUP BY 1, 2 ORDER BY 1, 2;
--- gae of masked tokens asks for no values at observations.
+-- gae of masked tokens needs no values at observations.
 DROP TABLE bad.stepadv_methods;
 CREATE TABLE bad.tokens AS SELECT 1 AS grp, 1 + i / 4 AS r, i % 4 AS n, CASE WHEN i % 4 <> 1 THEN 'a' END AS act, CASE WHEN i <> 1 THEN 0.5 END AS v, i % 2 AS rew, 'x' AS problem FROM generate_series(0, 11) i;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tokens', '{grp,problem}', 'r', 'n', action => 'act', reward => 'rew', columns => '{"value": "v"}', views => '{all}', options => '{"gae": {"masked": true}}');
@@ -298,16 +292,16 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tokens', '{grp,problem}
 SELECT * FROM bad.tokens_problems;
 SELECT r, count(*) AS steps, count(advantage) AS advantages FROM bad.tokens_gae GROUP BY r ORDER BY r;
 SELECT stepadv.attach('bad.tokens', '{grp}', 'r', 'n', reward => 'rew', views => '{all}', prefix => 'wrong', options => '{"problems": {"kinds": "all"}}');
--- Turns of unequal numbers, where they are to be refused: NULL for that group.
+-- Turns of unequal numbers with unequal => 'error': NULL for that group.
 CREATE TABLE bad.unequal AS SELECT g, r, n, r % 2 AS rew, n AS tr FROM generate_series(1, 2) g, generate_series(1, 3) r, generate_series(1, 3) n WHERE g = 2 OR r > 1 OR n < 3;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.unequal', '{g}', 'r', 'n', reward => 'rew', columns => '{"turn_reward": "tr"}', views => '{all}', options => '{"mt_grpo": {"unequal": "error"}, "mt_rloo": {"unequal": "error", "without_turn_reward": "merge"}}');
 SELECT a.g, count(*) AS steps, count(a.advantage) AS mt_grpo, count(b.advantage) AS mt_rloo FROM bad.unequal_mt_grpo a JOIN bad.unequal_mt_rloo b USING (g, rollout_id, step_no) GROUP BY 1 ORDER BY 1;
--- A step reward beyond all numbers: NULL for the group.
+-- A step reward that overflows: NULL for the group.
 CREATE TABLE bad.dear AS SELECT g, r, n, r % 2 AS rew, 's' || n AS st, CASE WHEN g = 1 AND n = 2 THEN 1000 ELSE 1 END AS c FROM generate_series(1, 2) g, generate_series(1, 3) r, generate_series(1, 3) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.dear', '{g}', 'r', 'n', state => 'st', action => 'r', reward => 'rew', columns => '{"cost": "c"}', views => '{all}', options => '{"graphgpo": {"convention": "progress"}}');
 SELECT a.g, count(*) AS steps, count(a.advantage) AS graphgpo, (SELECT count(e.step_reward) FROM bad.dear_graph_edges e WHERE e.g = a.g) AS edges FROM bad.dear_graphgpo a GROUP BY 1 ORDER BY 1;
 
--- A tool call with characters that jsonb does not take is signed all the same; one that is text is as before.
+-- A tool call with characters that jsonb refuses still gets a signature; one that is text is as before.
 CREATE TABLE bad.signed (g integer, r integer, n integer, tool text, args json, rew float8);
 INSERT INTO bad.signed SELECT 1, r, n, 'bash', json_build_object('command', 'cat f' || n), r FROM generate_series(1, 2) r, generate_series(1, 5) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.signed', '{g}', 'r', 'n', reward => 'rew', columns => '{"tool": "tool", "args": "args"}', views => '{all}', options => '{"states": "signature"}');
@@ -316,12 +310,12 @@ UPDATE bad.signed SET args = ('{"command": "cat ' || (ARRAY['\u0000', '\ud83d', 
 SELECT n_failed, first_error FROM bad.read_all('signed');
 SELECT count(*) AS signed, count(action_signature) AS with_one FROM bad.signed_rows;
 SELECT count(*) FROM bad.signed_rows JOIN signed USING (rollout_id, step_no, action_signature) WHERE rollout_id = 1;
--- Rewards next to nothing, whose squares are less than any number, are no error over time.
+-- Tiny rewards, whose squares underflow, are no error over time.
 CREATE TABLE bad.tiny AS SELECT g, r, 1 AS n, r * 1e-200::float8 AS rew, 'v' AS pv FROM generate_series(1, 2) g, generate_series(1, 3) r;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tiny', '{g}', 'r', 'n', reward => 'rew', columns => '{"policy_version": "pv"}', views => '{all}');
 SELECT n_failed, first_error FROM bad.read_all('tiny');
 
--- ---- By hand everything is strict.
+-- ---- Direct calls are strict.
 CREATE FUNCTION bad.error_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE query;
@@ -337,7 +331,7 @@ SELECT bad.error_of('SELECT stepadv.rollout_agg(NULL::bigint, 1, 1, 1, 1, 1)') A
 	bad.error_of($$SELECT count(*) FROM stepadv.graphgpo((SELECT stepadv.rollout_agg(id, 1, n::integer, 1, 1, 1, NULL, NULL, v, 0, c) FROM bad.steps WHERE task = 'task 9' AND run = 'run 2'))$$) AS graphgpo,
 	bad.error_of($$SELECT stepadv.step_ratio('{1,2}'::real[], '{1}'::real[])$$) AS ratio, bad.error_of($$SELECT stepadv.fused_reward('NaN', true)$$) AS fused,
 	bad.error_of($$SELECT count(*) FROM stepadv.mt_grpo((SELECT stepadv.rollout_agg(1, r, n, 1, 1, rew, NULL, NULL, 0, tr, 1) FROM bad.unequal WHERE g = 1), unequal => 'error')$$) AS mt_grpo;
--- If no step has a value of a critic, none is missing: only in group 2 a rollout lacks what another has.
+-- If no step has a critic value, none is missing: only in group 2 a rollout lacks what another has.
 CREATE TABLE bad.critic (g integer, r integer, n integer, rew float8, v float8);
 INSERT INTO bad.critic SELECT g, r, n, r - 1, CASE WHEN g = 2 AND r = 1 THEN 0.5 END FROM generate_series(1, 2) g, generate_series(1, 2) r, generate_series(1, 3) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.critic', '{g}', 'r', 'n', reward => 'rew', columns => '{"value": "v"}', views => '{all}');

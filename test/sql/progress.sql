@@ -19,7 +19,7 @@ SELECT hash_features(array_agg(atom), 37) = (
 			   sum(1 - 2 * (signature_hash(atom) & 1))::real AS s
 		FROM atom GROUP BY 1) h USING (p)) AS as_documented
 FROM atom;
--- Signs are fair and indices are all used
+-- Signs are balanced and all indices are used
 SELECT abs(sum(f)) < 200 AS fair, count(*) FILTER (WHERE f <> 0) > 700 AS spread
 FROM unnest(hash_features((SELECT array_agg(i::text) FROM generate_series(1, 10000) i), 997)) f;
 -- n + (n - 1) + (n - 2) runs; the order counts from two on
@@ -33,8 +33,8 @@ SELECT hash_features('{a}', 0);
 SELECT hash_features('{a}', 2000000);
 SELECT hash_features('{a}', 8, 0);
 
--- By hand: sums of the one feature 1, 2, 3 with outcomes 1, 2, 4, in rollouts of 1, 2 and 1 steps.
--- Means 2 and 7/3; w = (sum of (z - 2)(R - 7/3)) / (sum of (z - 2)^2 + 3 lambda) = 3 / (2 + 3 lambda), b = 7/3 - 2 w.
+-- By hand: sums of the one feature 1, 2, 3 with outcomes 1, 2, 4, in rollouts of 1, 2 and 1 steps. Means 2 and 7/3;
+-- w = (sum of (z - 2)(R - 7/3)) / (sum of (z - 2)^2 + 3 lambda) = 3 / (2 + 3 lambda), b = 7/3 - 2 w.
 CREATE TABLE hand (r int, x real, outcome float8);
 INSERT INTO hand VALUES (1, 1, 1), (2, 0.5, 2), (2, 1.5, 2), (3, 3, 4);
 SELECT lambda, near(((m).weights)[1], 3 / (2 + 3 * lambda), 1e-14) AS w, near((m).intercept, 7 / 3.0 - 2 * 3 / (2 + 3 * lambda), 1e-14) AS b
@@ -109,8 +109,7 @@ END $$;
 SELECT detail, lambda_named, (SELECT progress_fit(rollout_id, ARRAY[1e6 * x[1], 1e6 * x[1]]::real[], outcome, lambda_named) IS NOT NULL FROM step) AS answered FROM told(1e6, 1e-9);
 SELECT progress_fit(r, '{1}'::real[], r, 1.7e308, 'logistic') FROM generate_series(0, 1) r;
 
--- Ill-conditioned: powers of 1 to 12, up to the sixth, against the exact solution, lambda 0 and the ridge
--- The solution to 80 digits, by elimination with row pivoting
+-- Ill-conditioned: powers of 1 to 12, up to the sixth, lambda 0 and the ridge, against the solution to 80 digits by elimination with row pivoting
 CREATE FUNCTION exactly(matrix numeric[], rhs numeric[]) RETURNS numeric[] LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	n integer := cardinality(rhs);
@@ -220,7 +219,7 @@ CREATE TABLE model AS SELECT progress_fit(rollout_id, x, outcome, 0.3) AS m FROM
 SELECT m::text::progress_model = m AS same, (m).loss, (m).lambda, (m).indices FROM model;
 SELECT progress_fit(1, '{1,2}'::real[], 0, 1);
 SELECT (m).loss, (m).indices, (m).weights[1] < 0 AS first FROM (SELECT progress_fit(r, ARRAY[3, 7], ARRAY[r, -1]::real[], r % 2, 1, 'logistic') AS m FROM generate_series(1, 2) r) f;
--- What is none is an error, whoever made it
+-- An invalid model is an error, whoever made it
 SELECT progress_predict(ROW('cubic', 0, 0, '{1}', '{}', 1, 1), '{1}'::real[]);
 SELECT progress_predict(ROW(NULL, 0, 0, '{1}', '{}', 1, 1), '{1}'::real[]);
 SELECT progress_predict(ROW('squared', 0, NULL, '{1}', '{}', 1, 1), '{1}'::real[]);
@@ -231,7 +230,7 @@ SELECT progress_predict(ROW('squared', 0, 0, '{{1},{2}}', '{}', 1, 1), '{1,1}'::
 SELECT progress_predict(ROW('squared', 0, 0, '{1,2}', '{1}', 1, 1), '{1}', '{1}');
 SELECT progress_predict(ROW('squared', 0, 0, '{1}', NULL, 1, 1), '{1}'::real[]);
 SELECT progress_outcome(ROW('logistic', 0, 0, '{1,2}', '{1,NULL}', 1, 1), 1);
--- Of hands: what is not read may be NULL
+-- Weights by hand: entries that are not read can be NULL
 SELECT progress_predict(ROW('squared', NULL, 0, '{1,2}', '{5,9}', NULL, NULL), '{5,8,9}', '{10,10,10}') AS "30", progress_outcome(ROW('squared', NULL, 0.5, '{1}', '{}', NULL, NULL), 1) AS "1.5";
 
 -- Prediction

@@ -1,5 +1,4 @@
--- On the simulator the true progress of a step is known, the change of the exact V: estimates go with it, in
--- held-out groups, and better than the baselines of the paper do.  (docs/results/progress.md has the table for more groups.)
+-- On the simulator a step's true progress is the change of the exact V: estimates correlate with it in held-out groups, better than the paper's baselines. (docs/results/progress.md.)
 \i test/sim/simulator.sql
 SET jit = off;
 SET client_min_messages = warning;
@@ -11,9 +10,9 @@ SELECT sparse.r BETWEEN 0.9 AND 0.98 AS sparse, linear.r BETWEEN 0.7 AND 0.9 AS 
 	mean.r BETWEEN 0.1 AND 0.35 AS mean, monte_carlo.r BETWEEN 0 AND 0.25 AS monte_carlo, abs(random.r) < 0.08 AS random
 FROM c sparse, c linear, c next, c mean, c monte_carlo, c random
 WHERE (sparse.name, linear.name, next.name, mean.name, monte_carlo.name, random.name) = ('sparse', 'linear', 'next', 'mean', 'monte_carlo', 'random');
--- The recommended call predicts outcomes of groups that it did not see
+-- The recommended call predicts outcomes of groups that were held out
 SELECT r > 0.75 AS goal, r2 > 0.95 AS predicts FROM c WHERE name = 'sparse';
--- What predicts the outcome best splits it worst: the next state gives it away
+-- The best predictor of the outcome attributes it worst: the next state reveals it
 SELECT s.r2 > 0.999 AND s.r2 > n.r2 AND n.r2 > l.r2 AS better_sum, s.r < n.r AND n.r < l.r AS worse_split
 FROM c l, c n, c s WHERE (l.name, n.name, s.name) = ('sparse', 'next', 'next_small');
 DROP VIEW c;

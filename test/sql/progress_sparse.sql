@@ -44,7 +44,7 @@ SELECT s::text = (SELECT progress_fit(rollout_id, indices, weights, outcome, 0.0
 -- Each model of either form of features
 SELECT bool_and(near(progress_predict(s, indices, weights), progress_predict(d, x)) AND near(progress_predict(d, indices, weights), progress_predict(d, x), 1e-14)) AS predicted FROM step, model;
 SELECT progress_predict(s, x) FROM step, model LIMIT 1;
--- A place that no rollout of the fit had weighs nothing; beyond those of a dense model it is an error
+-- An index that no rollout of the fit had weighs nothing; beyond those of a dense model it is an error
 SELECT progress_predict(s, '{16777216}', '{5}') AS unseen, progress_predict(s, '{}', '{}') AS none, progress_predict(s, NULL, '{}') IS NULL AND progress_predict(NULL, '{}', '{}') IS NULL AS nulls FROM model;
 SELECT progress_predict(d, '{91}', '{1}') FROM model;
 -- No order of rows changes a bit, nor an outcome on one row only; unjudged rollouts are left out, with their indices
@@ -54,7 +54,7 @@ SELECT (SELECT progress_fit(rollout_id, indices, weights, CASE WHEN rollout_id >
 	 = (SELECT progress_fit(rollout_id, indices, weights, outcome, 0.1) FROM step WHERE rollout_id > 100)::text AS judged_only;
 SELECT progress_fit(rollout_id, indices, weights, NULL, 0.1) IS NULL AS unjudged, (SELECT progress_fit(rollout_id, indices, weights, outcome, 0.1) IS NULL FROM step WHERE false) AS none FROM step;
 
--- More indices than products have time for: conjugate gradients.  Long rollouts, whose sums are compacted on the way
+-- Too many indices for products: conjugate gradients.  Long rollouts, whose sums are compacted on the way
 CREATE TABLE wide AS
 SELECT r AS rollout_id, t AS step_no, h.indices, h.weights, sim.uniform(0, r) AS outcome
 FROM generate_series(1, 250) r, LATERAL generate_series(1, 1 + r % 40) t,
@@ -62,7 +62,7 @@ FROM generate_series(1, 250) r, LATERAL generate_series(1, 1 + r % 40) t,
 SELECT count(DISTINCT p) > 1500 AS by_gradients FROM wide, unnest(indices) p;
 CREATE TABLE z AS SELECT rollout_id, place, sum(w) AS z FROM wide, unnest(indices, weights) AS t(place, w) GROUP BY 1, 2;
 CREATE TABLE y AS SELECT rollout_id, count(*) AS steps, max(outcome) AS y FROM wide GROUP BY 1;
--- There is one minimum, where the derivatives by all weights and by the intercept are 0
+-- The minimum is unique: the derivatives by all weights and by the intercept are 0
 SELECT loss, max(abs(d)) < 1e-8 AS at_the_minimum, count(*) > 1500 AS weights
 FROM (VALUES ('squared'), ('logistic')) k(loss),
 	LATERAL (SELECT progress_fit(rollout_id, indices, weights, outcome, 0.05, loss) AS m FROM wide) f, LATERAL (
@@ -73,7 +73,7 @@ FROM (VALUES ('squared'), ('logistic')) k(loss),
 	UNION ALL SELECT avg(e) FROM e) d GROUP BY loss ORDER BY 1;
 SELECT progress_fit(rollout_id, indices, weights, outcome, 0) FROM wide;
 
--- More than is written down before it is added up, twice; indices side by side, and far from each other.  The same weights as of sums that SQL made, which are exact
+-- More entries than are buffered before they are added up, twice; adjacent indices, and distant ones.  The same weights as of sums in SQL, which are exact
 CREATE TABLE long AS
 SELECT r AS rollout_id, p.indices, p.scattered, array_fill((1 + t % 3)::real, '{12}') AS weights, sim.uniform(1, r) AS outcome
 FROM (SELECT k, array_agg(1 + k + 25 * i ORDER BY i) AS indices, array_agg((1 + k + 25 * i) * 50000 ORDER BY i) AS scattered FROM generate_series(0, 24) k, generate_series(0, 11) i GROUP BY k) p,

@@ -45,7 +45,7 @@ SELECT (g * 10 + r) * 100 + t AS step_id, g, r, t, (random() * 4)::integer AS s,
 FROM generate_series(1, 18) g, LATERAL (SELECT r, 1 + (random() * 9)::integer AS n FROM generate_series(1, 1 + g % 9) r) r, generate_series(1, n) t;
 CREATE TABLE qe_folded AS SELECT g, stepadv.rollout_agg(step_id, r, t, s, a, reward) AS rollouts FROM qe GROUP BY g;
 
--- What rtmc and batch_td answer otherwise (q, v, return) is tested elsewhere, and taken as known here.
+-- Other columns of rtmc and batch_td (q, v, return) are tested elsewhere, and taken as known here.
 CREATE FUNCTION qe_check(td boolean, gamma float8, lambda float8, prior float8, first_visits boolean)
 RETURNS TABLE (steps bigint, wrong_error bigint, wrong_confidence bigint, unsure bigint)
 LANGUAGE plpgsql SET client_min_messages = warning AS
@@ -143,7 +143,7 @@ FROM (VALUES (1, 'rtmc', false, 0.99, 0, 2, true), (2, 'every visit', false, 0.8
 	(5, 'lambda', true, 0.9, 0.6, 1, false), (6, 'returns', true, 1, 1, 0, false), (7, 'no discount', true, 0, 0, 0, false)) m(n, method, td, gamma, lambda, prior, first_visits),
 	qe_check(m.td, m.gamma, m.lambda, m.prior, m.first_visits) c ORDER BY m.n;
 
--- The order of rows makes no difference, which of two rollouts comes first none beyond rounding; nor does normalise, and a scale is a scale.
+-- Results do not depend on the order of rows, nor, beyond rounding, on the order of rollouts; normalise and scale have their plain effect.
 CREATE FUNCTION qe_compare(a stepadv.rollout_group, b stepadv.rollout_group, factor float8 DEFAULT 1) RETURNS TABLE (method text, steps bigint, differ bigint)
 LANGUAGE sql AS $$
 	SELECT m.method, count(*), count(*) FILTER (WHERE coalesce(abs(m.e2 / m.e1 / factor - 1) > 1e-9 OR abs(m.c2 - m.c1) > 1e-9, m.e1 IS NOT NULL OR m.e2 IS NOT NULL))
@@ -166,14 +166,14 @@ SELECT step_id, q, stderr, abs(q_error - CASE step_id WHEN 9 THEN sqrt(1.0 / 8) 
 FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i - i / 9, 1 + i / 9, i / 9, 1, 0) FROM generate_series(1, 9) i)) WHERE step_id > 7;
 SELECT step_id, q, stderr, abs(q_error - sqrt(27.0 / 3240)) < 1e-12 AS same, advantage, confidence
 FROM stepadv.batch_td((SELECT stepadv.rollout_agg(i, i - i / 9, 1 + i / 9, i / 9, 1, 0) FROM generate_series(1, 9) i), gamma => 0.9, prior => 0) WHERE step_id > 7;
--- Nothing judged: NULL. One step in all. Nothing in it.
+-- Nothing judged: NULL. A single step. An empty group.
 SELECT q_error, confidence FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, 1, 1, NULL) FROM generate_series(1, 2) i));
 SELECT round(q_error::numeric, 4) AS q_error, confidence FROM stepadv.batch_td((SELECT stepadv.rollout_agg(1, 1, 1, 1, 1, 1)), gamma => 0.9, prior => 0);
 SELECT q_error, confidence FROM stepadv.batch_td((SELECT stepadv.rollout_agg(i, i, 1, 1, 1, 1) FROM generate_series(1, 0) i), gamma => 0.9, prior => 0);
--- NULL states and actions are like no other; rollouts that are not judged take no part.
+-- NULL states and actions are not shared; rollouts that are not judged take no part.
 SELECT step_id, n_action, round(q_error::numeric, 4) AS q_error, round(confidence::numeric, 4) AS confidence
 FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, nullif(i % 3, 0), nullif(i % 2, 0), CASE WHEN i < 6 THEN i % 2 END) FROM generate_series(1, 7) i)) ORDER BY 1;
--- Returns too large to be squared are not too large here.
+-- Returns whose squares overflow are no error here.
 SELECT q_error FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, i, i, 1e200 * i) FROM generate_series(1, 2) i)) a;
 -- Cut off where no end is ever reached, without a discount: only with its prior, 0.5, has such a state a value. V is 0.5 in 1 and 2, and 0.75 in 3. Outcomes: 1/2, variance 1/4,
 -- 2/3 of it per step, and all pairs have that. u(1) = 1/6 / 4 + u(2) / 4 = 1/18; t = 1.9. Of 3 the mean is 5/8, 3/8 below q, of which three visits make 3/4.

@@ -51,8 +51,8 @@ SELECT step_ratio(NULL::real[], '{}') IS NULL, step_ratio('{}'::real[], NULL) IS
 SELECT step_ratio('{-1,NULL,NaN,-Infinity,-1}'::float8[], '{-1,-1,-1,-1,-1}', '{t,f,f,f,t}');
 SELECT step_ratio('{-1}'::float8[], '{-1000}'), sequence_ratio('{-1000}'::float8[], '{-1}'), approximate_kl('{-1}'::float8[], '{-1000}');
 SELECT clipped_objective(step_ratio('{-1}'::float8[], '{-1000}'), a), is_clipped('Infinity', a) FROM (VALUES (1), (0), (-1)) v(a);
--- Clamps, against plain SQL; with 20 and 10 they are those of verl's k3 (its kl_penalty(logprob, ref) has the arguments the other way
--- round: d is ref - logprob), which for one token of d = 40 gives 10, of -40: e^-20 - 1 + 20, held at 10, of 2: e^2 - 3
+-- Clamps, against plain SQL; with 20 and 10 they are those of verl's k3 (kl_penalty(logprob, ref) has the arguments swapped: d is ref - logprob), which for one token of
+-- d = 40 gives 10, of -40: e^-20 - 1 + 20, clamped to 10, of 2: e^2 - 3
 SELECT count(*), bool_and(near(approximate_kl(new, old, mask, estimator, clamp_log_ratio => 0.4), d) AND near(approximate_kl(new, old, mask, estimator, clamp_estimate => 0.3), e)
 	AND near(approximate_kl(new, old, mask, estimator, 0.4, 0.3), de)) AS clamped, bool_or(d <> e) AND bool_or(d <> de) AND bool_or(e <> de) AS all_different
 FROM action, (VALUES ('k1'), ('k2'), ('k3')) k(estimator), LATERAL (
@@ -65,7 +65,7 @@ SELECT d, approximate_kl(ARRAY[d - 1], ARRAY[-1.0], clamp_log_ratio => 20, clamp
 FROM (VALUES (-1000.0), (-40), (-20), (0), (40), (1000)) v(d);
 SELECT near(approximate_kl(ARRAY[1.0], ARRAY[-1.0], clamp_log_ratio => 20, clamp_estimate => 10), exp(2::float8) - 3) AS within,
 	approximate_kl('{-1}'::float8[], '{-1000}', clamp_log_ratio => 20, clamp_estimate => 10) AS no_overflow, approximate_kl('{-1}'::float8[], '{-3}', clamp_log_ratio => 0) AS nothing_left;
--- The smallest divergences are not lost
+-- Tiny divergences keep their precision
 SELECT round((approximate_kl(ARRAY[-1e-9], ARRAY[0.0]) * 1e18)::numeric, 5) AS small;
 
 -- Bad arrays

@@ -4,7 +4,7 @@ SET search_path = rewards_test, stepadv;
 SET jit = off;
 SET extra_float_digits = 0;
 
--- mt_reward_format, mt_reward_xml_double, and what no markup at all is worth
+-- mt_reward_format, mt_reward_xml_double, and their value without markup
 SELECT reward_xml_format(m) AS format, reward_xml_tags(m) AS tags
 FROM (VALUES (1, ARRAY[E'<reasoning>\nx\n</reasoning>\n<tool>\n{}\n</tool>', E'<reasoning>\ny\n</reasoning>\n<answer>\nz\n</answer>']),
 			 (2, ARRAY['<reasoning>a</reasoning><tool>x</tool><tool>y</tool>']),
@@ -25,7 +25,7 @@ SELECT round(reward_xml_format(ARRAY['<think>a</think><code>b</code>'], fields =
 SELECT reward_xml_tags(ARRAY[three], weight => 1), reward_xml_tags(ARRAY[three, once], weight => 1), reward_xml_tags(ARRAY[three, once, once, once], weight => 1)
 FROM (VALUES ('<tool></tool><tool></tool><tool></tool><tool></tool>', '<tool></tool>')) v(three, once);
 
--- By the paper's words: 0.4 for one field, 0.2 where no field has white space at its ends, 0.2, 0.2; the share of tags used that open and close once
+-- By the paper's words: 0.4 for one field, 0.2 if no field has white space at its ends, 0.2, 0.2; the share of used tags that open and close once
 SELECT m, round(reward_xml_format(ARRAY[m], weight => 1, convention => 'paper')::numeric, 4) AS format,
 	   round(reward_xml_tags(ARRAY[m], weight => 1, convention => 'paper')::numeric, 4) AS tags, round(reward_xml_tags(ARRAY[m], weight => 1)::numeric, 4) AS tags_of_code
 FROM (VALUES ('<reasoning>a</reasoning><tool>b</tool>'), ('<reasoning>a</reasoning>'), ('<reasoning> a</reasoning><tool>b</tool>'), (E'<reasoning>a</reasoning><tool>b\n</tool>'),
@@ -75,9 +75,8 @@ FROM (VALUES
 SELECT a, reward_answer_in_results(ARRAY['<tool>x</tool>'], ARRAY['<result>say ' || a || '!</result>'], ARRAY[a]) AS itself,
 	   reward_answer_present(ARRAY['<answer>some thing a1b2.txt 50 percent</answer>'], ARRAY[a]) AS other, reward_exact_match(ARRAY['<answer>' || a || '</answer>'], ARRAY[a]) AS exact
 FROM (VALUES ('50%'), ('a_b'), ('.*'), ('a.b'), ('[a-z]+'), ('\d'), ('C:\temp\'), ('$1'), ('^a|b$'), ('(?i)a'), ('O''Hara "x"'), ('{1,2}'), ('<b>'), ('&lt;')) v(a);
--- Case is Python's lower(), in any locale, collation or provider: what it gives for each was asked of Python 3.11. A capital sigma ends a word
--- where a cased letter comes before it and none after it, not counting what is case-ignorable (U+0301, U+00AD, full stop, apostrophe); İ keeps its dot.
--- U+00AD is shown as -: how wide it is depends on the version of psql.
+-- Case is Python's lower() in any locale, collation or provider; expected values are from Python 3.11. A capital sigma ends a word if a cased letter is before it and none after,
+-- ignoring case-ignorable characters (U+0301, U+00AD, full stop, apostrophe); İ keeps its dot. U+00AD is shown as -, since its width in psql varies.
 SELECT replace(said, U&'\00AD', '-') AS said, replace(lower, U&'\00AD', '-') AS lower, reward_exact_match(ARRAY['<answer>' || said || '</answer>'], ARRAY[lower]) AS as_python,
 	   reward_exact_match(ARRAY['<answer>' || said || '</answer>'], ARRAY[lower] COLLATE "C") AS in_c,
 	   reward_exact_match(ARRAY['<answer>' || said || '</answer>'], ARRAY[other]) AS other
@@ -85,7 +84,7 @@ FROM (VALUES ('ΟΔΟΣ', 'οδος', 'οδοσ'), ('Σ', 'σ', 'ς'), ('ΑΣ.',
 			 ('Α.Σ', 'α.ς', 'α.σ'), ('.Σ', '.σ', '.ς'), ('1Σ', '1σ', '1ς'), ('Α1Σ', 'α1σ', 'α1ς'), ('ΑΣ1', 'ας1', 'ασ1'), ('aΣ', 'aς', 'aσ'), ('ΣΣΣ', 'σσς', 'σσσ'),
 			 ('字Σ', '字σ', '字ς'), (U&'Α\0301Σ\00AD', U&'α\0301ς\00AD', U&'α\0301σ\00AD'), (U&'ΑΣ\0301Β', U&'ασ\0301β', U&'ας\0301β'), ('Α''Σ', 'α''ς', 'α''σ'),
 			 ('İ', U&'i\0307', 'i'), ('I', 'i', 'ı'), ('ẞ', 'ß', 'ss'), ('ÀÉ', 'àé', 'ae'), ('Ǆ', 'ǆ', 'dž'), ('Ω', 'ω', 'o'), (U&'\+010400', U&'\+010428', U&'\+010429'), (U&'\1E9B', U&'\1E9B', U&'\1E61')) v(said, lower, other);
--- What a word is depends on the text around it: in the text, or alone
+-- The end of a word depends on the text around it: in the text, or alone
 SELECT reward_answer_present(ARRAY['<answer>η ΟΔΟΣ μου</answer>'], ARRAY['ΟΔΟΣ']) AS word, reward_answer_present(ARRAY['<answer>ΟΔΟΣΑ</answer>'], ARRAY['ΟΔΟΣ']) AS part_of_a_word,
 	   reward_answer_in_results(ARRAY['<tool>x</tool>'], ARRAY['<result>ΟΔΟΣ</result>'], ARRAY['δοσ']) AS medial, reward_exact_match(ARRAY['<answer>ΟΔΟΣ </answer>'], ARRAY[' ΟΔΟΣ']) AS stripped;
 -- White space is Unicode's; a tag name may be anything

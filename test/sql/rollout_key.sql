@@ -1,4 +1,4 @@
--- Steps are of rollouts that there are, and go with them: by triggers, which look a rollout up once a statement.
+-- Steps reference existing rollouts, and are deleted with them: by triggers that look up a rollout once per statement.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('rk');
@@ -8,7 +8,7 @@ CREATE FUNCTION pg_temp.left_over(OUT steps bigint, OUT orphans bigint) LANGUAGE
 	SELECT count(*), count(*) FILTER (WHERE r.rollout_id IS NULL) FROM rk.steps s LEFT JOIN rk.rollouts r USING (task_id, run_id, policy_version, rollout_id)
 $$;
 
--- No rollout: for each column of the key, for each row of the statement, inserted or renamed.
+-- Missing rollout: for each column of the key, for each row of the statement, inserted or renamed.
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'r1', 4), ('t', 'r1', 5), ('t', 'nobody', 1), ('t', 'r1', 6);
 INSERT INTO rk.steps (task_id, rollout_id, step_no, run_id) VALUES ('t', 'r1', 4, 'other');
 INSERT INTO rk.steps (task_id, rollout_id, step_no, policy_version) VALUES ('t', 'r1', 4, 'v');
@@ -18,7 +18,7 @@ COPY rk.steps (task_id, rollout_id, step_no) FROM stdin;
 t	r1	4
 t	nobody	1
 \.
--- What a trigger of the user's makes of a row counts, named in the UPDATE or not.
+-- The row as changed by a user's trigger counts, named in the UPDATE or not.
 CREATE FUNCTION pg_temp.elsewhere() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.rollout_id := 'elsewhere'; RETURN NEW; END $$;
 CREATE TRIGGER zz BEFORE INSERT OR UPDATE ON rk.steps FOR EACH ROW EXECUTE FUNCTION pg_temp.elsewhere();
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'r1', 4);
@@ -34,7 +34,7 @@ CREATE TRIGGER "AA first" AFTER INSERT ON rk.steps FOR EACH ROW WHEN (NEW.rollou
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'nobody', 1);
 DROP TRIGGER "AA first" ON rk.steps;
 SELECT * FROM pg_temp.left_over();
--- More rollouts than are remembered, their steps in turns.
+-- More rollouts than the cache has, with interleaved steps.
 INSERT INTO rk.rollouts (task_id, rollout_id) SELECT 'many', i FROM generate_series(1, 3000) i;
 BEGIN;
 INSERT INTO rk.steps (task_id, rollout_id, step_no) SELECT 'many', i, s FROM generate_series(1, 2) s, generate_series(1, 3000) i;
@@ -44,14 +44,14 @@ COMMIT;
 INSERT INTO rk.steps (task_id, rollout_id, step_no) SELECT 'many', i, s FROM generate_series(3, 4) s, generate_series(1, 3001) i;
 DELETE FROM rk.rollouts WHERE task_id = 'many';
 SELECT * FROM pg_temp.left_over();
--- The rollout goes while its steps are being looked at: all of them go with it.
+-- The rollout is deleted while its steps are checked: all of them are deleted with it.
 CREATE FUNCTION pg_temp.delete_rollout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM rk.rollouts r WHERE r.rollout_id = NEW.rollout_id; RETURN NULL; END $$;
 CREATE TRIGGER zz AFTER INSERT ON rk.steps FOR EACH ROW WHEN (NEW.step_no = 11) EXECUTE FUNCTION pg_temp.delete_rollout();
 INSERT INTO rk.steps (task_id, rollout_id, step_no) SELECT 't', 'new', s FROM generate_series(10, 13) s;
 DROP TRIGGER zz ON rk.steps;
 SELECT * FROM pg_temp.left_over();
 
--- Deleted and renamed with the rollout, by statements that know nothing of steps; several at once, one onto what another was called.
+-- Deleted and renamed with the rollout, by statements that do not mention steps; several at once, one to the old name of another.
 DELETE FROM rk.rollouts WHERE rollout_id IN ('r5', 'r6');
 UPDATE rk.rollouts SET rollout_id = 'q' || rollout_id WHERE rollout_id IN ('r1', 'r2');
 UPDATE rk.rollouts SET task_id = 'u', run_id = 'run', policy_version = 'v' WHERE rollout_id = 'qr2';
@@ -63,7 +63,7 @@ INSERT INTO rk.rollouts (task_id, rollout_id) VALUES ('u', 'x') ON CONFLICT DO N
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('u', 'x', 1) ON CONFLICT (task_id, run_id, policy_version, rollout_id, step_no) DO UPDATE SET rollout_id = 'y';
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('u', 'x', 1) ON CONFLICT (task_id, run_id, policy_version, rollout_id, step_no) DO UPDATE SET rollout_id = 'y';
 
--- TRUNCATE leaves no step behind.
+-- TRUNCATE leaves no steps.
 TRUNCATE rk.rollouts;
 TRUNCATE rk.rollouts CASCADE;
 BEGIN;
@@ -86,7 +86,7 @@ DELETE FROM rk.rollouts;
 RESET ROLE;
 SELECT * FROM pg_temp.left_over();
 SELECT count(*) FROM rk.steps WHERE rollout_id = 'r4';
--- Who may read all rows of the steps, and who may read some.
+-- Users who may read all rows of the steps, and users who may read some.
 GRANT SELECT ON rk.steps TO rk_writer;
 CREATE POLICY written ON rk.steps TO rk_writer USING (true);
 SET ROLE rk_writer;
@@ -101,7 +101,7 @@ DROP POLICY written ON rk.steps;
 ALTER TABLE rk.rollouts DISABLE ROW LEVEL SECURITY;
 REVOKE ALL ON ALL TABLES IN SCHEMA rk FROM rk_writer;
 
--- Tables, columns and schemas may be renamed: all is known by number, in a session that has prepared it, too.
+-- Tables, columns and schemas can be renamed: all are known by number, also in a session with prepared plans.
 ALTER TABLE rk.rollouts RENAME COLUMN task_id TO task;
 ALTER TABLE rk.steps RENAME COLUMN rollout_id TO "try";
 ALTER TABLE rk.rollouts RENAME TO tries;
@@ -117,7 +117,7 @@ ALTER TABLE rk.tries RENAME TO rollouts;
 ALTER TABLE rk.steps RENAME COLUMN "try" TO rollout_id;
 ALTER TABLE rk.rollouts RENAME COLUMN task TO task_id;
 
--- What no longer holds is reported, and nothing is changed.
+-- A violated assumption is an error, and nothing is changed.
 INSERT INTO rk.rollouts (task_id, rollout_id) VALUES ('t', 'a');
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'a', 1);
 BEGIN;
@@ -158,7 +158,7 @@ CREATE TABLE other (t text, n integer PRIMARY KEY);
 CREATE CONSTRAINT TRIGGER t AFTER INSERT ON own FROM other FOR EACH ROW EXECUTE FUNCTION stepadv_internal.check_rollout();
 INSERT INTO own VALUES ('t', 1);
 DROP TRIGGER t ON own;
--- A stranger's trigger leads to no table of another's.
+-- Another user's trigger reaches no table of others.
 CREATE SCHEMA rk_own AUTHORIZATION rk_writer;
 GRANT TRIGGER ON rk.rollouts, rk.steps TO rk_writer;
 SET ROLE rk_writer;
@@ -171,7 +171,7 @@ INSERT INTO rk_own.mine VALUES ('t', '', '', 'a', 1);
 DELETE FROM rk_own.mine;
 RESET ROLE;
 SELECT * FROM pg_temp.left_over();
--- One without the other: DROP takes the triggers along.
+-- Dropping either table drops the triggers.
 DROP TABLE rk.rollouts CASCADE;
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'free', 1);
 SELECT tgname FROM pg_trigger WHERE tgrelid = 'rk.steps'::regclass ORDER BY 1;

@@ -1,27 +1,24 @@
--- What a value stores of a rollout as a whole: truncated, whether it was cut off, and
--- policy_step, by which policy it was made.  Any row gives them; they are written
--- only where given; every form of the value, merging, folding by either node,
--- spilled or in parallel, and functions from group to group keep them.
+-- Attributes of a rollout: truncated, whether it was cut off, and policy_step, the policy's step. Any row can give them; they are stored only where given; every form
+-- of the value, merging, folding by either node, spilled or in parallel, and functions from group to group keep them.
 CREATE SCHEMA rollout_marks;
 SET search_path = rollout_marks, stepadv;
 SET extra_float_digits = 0;
 \set VERBOSITY terse
 CREATE FUNCTION bytes(rollout_group) RETURNS bytea LANGUAGE sql RETURN stepadv_internal.rollout_group_send($1);
 
--- The bytes, by hand: version 2, no column of the first eight, flags 0x10 and 0x20, no
--- components, 1 rollout, 1 step; rollout_id 7; policy_step 258; step_id 1; state 2; action 3;
--- reward 0.5; n_steps 1; step_no 0; success unknown; truncated 2 (true).
+-- The bytes, by hand: version 2, no column of the first eight, flags 0x10 and 0x20, no components, 1 rollout, 1 step; rollout_id 7; policy_step 258; step_id 1;
+-- state 2; action 3; reward 0.5; n_steps 1; step_no 0; success unknown; truncated 2 (true).
 CREATE TABLE one AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, true, 258) AS g;
 SELECT bytes(g) = '\x02003000 01000000 01000000 0700000000000000 0201000000000000 0100000000000000 0200000000000000 0300000000000000 000000000000e03f 01000000 00000000 00 02' AS as_written FROM one;
 SELECT g::text::rollout_group::text = g::text AS read_again FROM one;
 
--- Not given, or given as NULL (which the least bigint is): version 1, byte for byte.
+-- Not given, or NULL (stored as the least bigint): version 1, byte for byte.
 SELECT count(DISTINCT bytes(g)) AS different, min(get_byte(bytes(g), 0)) AS version FROM (
 	SELECT rollout_agg(i, 1, i, i, i, i) AS g FROM generate_series(1, 3) i UNION ALL
 	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
 	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -9223372036854775808) FROM generate_series(1, 3) i) x;
 
--- Any row's word: of truncated true outweighs false, which outweighs nothing; the policy_step may stand once.
+-- From any row: for truncated, true wins over false, and false over NULL; policy_step may be given once.
 CREATE TABLE said (rollout_id int, step_no int, truncated boolean, policy_step bigint);
 INSERT INTO said VALUES
 	(1, 0, NULL, NULL), (1, 1, true, NULL), (1, 2, false, 5),		-- true, 5
@@ -36,8 +33,7 @@ FROM rollouts((SELECT rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL
 SELECT get_byte(bytes(rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, truncated, NULL)), 2) = 16 AS truncated FROM said WHERE rollout_id < 4;
 SELECT get_byte(bytes(rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy_step)), 2) = 32 AS policy_step FROM said WHERE rollout_id < 4;
 
--- Two policy steps of one rollout: an error; where that is forgiven, a defect of this rollout, for methods that read
--- them alone, and the lesser one stays, in any order.
+-- Two policy steps of one rollout: an error; in a lenient value, a defect of this rollout for methods that read it, and the lesser one stays, in any order.
 SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 8 - i) FROM generate_series(1, 2) i;
 SELECT rollup(g) FROM (SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i) AS g FROM generate_series(1, 2) i GROUP BY i) x;
 SELECT r.* FROM rollouts((SELECT stepadv_internal.lenient_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL ORDER BY i DESC, r)
@@ -51,7 +47,7 @@ SELECT count(DISTINCT bytes(g)) AS different, min((SELECT string_agg(concat_ws('
 		SELECT i, stepadv_internal.lenient_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END, NULL, NULL) AS part
 		FROM generate_series(1, 3) i, generate_series(1, 2) r GROUP BY i) x) y;
 
--- Rows that give all, some or nothing of it, beside turns and components; plain SQL is the judge.
+-- Rows with all, some or none of it, beside turns and components, against plain SQL.
 CREATE TABLE given AS
 SELECT g, g * 10000 + r * 100 + i AS step_id, r AS rollout_id, CASE WHEN i > 0 THEN i * 3 END AS step_no, i % 3 AS state, i % 4 AS action, 1.0::float8 AS reward,
 	   CASE WHEN g % 3 = 0 THEN i / 3 END AS turn, CASE WHEN g % 4 = 0 THEN ARRAY[h, NULL]::float8[] END AS rewards,
@@ -70,7 +66,7 @@ FROM (SELECT r.truncated, r.policy_step, (r.truncated, r.policy_step) IS NOT DIS
 SET stepadv.enable_step_scan = off;
 SELECT count(*) AS rollouts, count(r.truncated) AS known, count(*) FILTER (WHERE r.truncated) AS cut_off, count(r.policy_step) AS of_a_policy FROM folded, rollouts(rollouts) r;
 RESET stepadv.enable_step_scan;
--- a group of which no row says anything has no column of it
+-- a group without such values has no column for them
 SELECT bool_and((get_byte(bytes(rollouts), 2) & 16 > 0) = is_truncated_given) AS truncated, bool_and((get_byte(bytes(rollouts), 2) & 32 > 0) = is_policy_step_given) AS policy_step
 FROM folded JOIN (SELECT g, count(truncated) > 0 AS is_truncated_given, count(policy_step) > 0 AS is_policy_step_given FROM given GROUP BY g) x USING (g);
 
@@ -125,12 +121,12 @@ FROM folded CROSS JOIN LATERAL rollouts(rollouts) o JOIN LATERAL rollouts(by_tur
 JOIN LATERAL rollouts(with_rewards(rollouts, '{1,1}')) w USING (rollout_id) JOIN LATERAL rollouts(history_states(rollouts, 'set')) h USING (rollout_id);
 SELECT r.* FROM rollouts((SELECT rollup(by_turn(g)) FROM one)) r;
 
--- Estimators that ask for neither give what they gave.
+-- Estimates that use neither do not change.
 SELECT count(*), bool_and(a.advantage IS NOT DISTINCT FROM b.advantage)
 FROM folded JOIN (SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS plain FROM given GROUP BY g) p USING (g)
 CROSS JOIN LATERAL rtmc(rollouts) a JOIN LATERAL rtmc(plain) b USING (step_id);
 
--- Bad bytes: every one changed to several others is refused, or makes another value that its text agrees with.
+-- Bad bytes: each changed byte is an error, or makes another value with a matching text form.
 CREATE TABLE came (g rollout_group);
 CREATE FUNCTION comes(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -154,15 +150,14 @@ END $$;
 CREATE TABLE attempt AS SELECT n, v, comes(set_byte(bytes(g), n, v)) AS outcome
 FROM one, generate_series(0, octet_length(bytes(g)) - 1) n, unnest('{0,1,2,3,4,16,32,48,64,112,128,255}'::integer[]) v;
 SELECT outcome, count(*) > 10 AS several FROM attempt GROUP BY 1 ORDER BY 1;
--- the flags: what they do not say cannot be there; the last byte: of three values (a column that is NULL
--- throughout, which no aggregate makes, its text leaves out)
+-- the flags: no columns without them; the last byte: one of three values (a column of NULLs, which no aggregate makes, is left out of its text)
 SELECT n, string_agg(v || ' ' || outcome, ', ' ORDER BY v) FROM attempt WHERE n IN (2, (SELECT max(n) FROM attempt)) GROUP BY n ORDER BY n;
 -- A step takes 36 bytes: those of 2^30 are 0 where bytes are counted in 32 bits.
 SELECT comes('\x01000000 01000000 00000040 0700000000000000 00000040 00');
 
--- Of no group nothing is known.
+-- No group, no attributes.
 SELECT stepadv_internal.rows_are_sound(NULL, false) AS sound;
--- An outcome judges, as a success does, or a reward.
+-- An outcome makes a rollout judged, as a success or a reward does.
 SELECT string_agg(stepadv_internal.rows_are_sound(g, false)::text, ' ' ORDER BY i) AS sound
 FROM (SELECT i, stepadv.rollout_agg(n, 1::bigint, n::integer, 0::bigint, 0::bigint, CASE i WHEN 1 THEN 1 END, CASE WHEN i = 2 THEN true END) AS g
 	FROM generate_series(0, 2) i, generate_series(0, 1) n GROUP BY i

@@ -1,4 +1,4 @@
--- rtmc, rtmc_tree: options by hand, rollouts not judged, refusals.
+-- rtmc, rtmc_tree: options by hand, rollouts not judged, errors.
 CREATE SCHEMA rtmc;
 SET search_path = rtmc, stepadv, public;
 \set VERBOSITY terse
@@ -22,21 +22,20 @@ SELECT a.step_id, n_state, n_action, q FROM x, rtmc(g, gamma => 0.5, visit => 'e
 SELECT a.step_id, v, advantage FROM x, rtmc(g, gamma => 0.5, prior => 0) a WHERE rollout_id = 1;
 SELECT a.step_id, v, advantage FROM x, rtmc(g, gamma => 0.5, prior => 1, baseline => 5) a WHERE step_id = 12;
 SELECT a.step_id, v, advantage FROM x, rtmc(g, gamma => 0.5, success_above => 1) a WHERE step_id = 12;
--- prior_mean: returns of the first steps 0.25, 0 and 0.5, their mean 0.25: V'(1) = (0.75 + 0.5) / 5, V'(2) = 1.5 / 3, V'(3) = 1.5 / 4;
--- a baseline outweighs it
+-- prior_mean: returns of the first steps 0.25, 0 and 0.5, their mean 0.25: V'(1) = (0.75 + 0.5) / 5, V'(2) = 1.5 / 3, V'(3) = 1.5 / 4; a baseline takes precedence
 SELECT a.step_id, v FROM x, rtmc(g, gamma => 0.5, prior_mean => 'start_value') a WHERE step_id IN (10, 12, 21);
 SELECT bool_and(a = b) AS baseline FROM x, rtmc(g, baseline => 5, prior_mean => 'start_value') a JOIN rtmc(g, baseline => 5) b USING (step_id);
--- without discount, where rewards are 0 or 1 at the end, both are one
+-- without discount, where rewards are 0 or 1 at the end, both are equal
 SELECT bool_and(a = b) AS same FROM x, rtmc(g, gamma => 1, prior_mean => 'start_value') a JOIN rtmc(g, gamma => 1) b USING (step_id);
 -- a judged rollout without steps has no first step; a lone one is its own
 SELECT a.v, a.advantage FROM (SELECT rollout_agg(s, r, s, s, s, w) g FROM (VALUES (1, 1, 0.5::float8), (NULL, 2, 1)) v(s, r, w)) y, rtmc(g, prior_mean => 'start_value') a;
--- the table of the tree follows
+-- the table of the tree agrees
 SELECT bool_and(t.v = a.v AND t.advantage = a.advantage) AS tree FROM x, rtmc_tree(g, prior_mean => 'start_value') t JOIN rtmc(g, prior_mean => 'start_value') a USING (step_id);
--- normalise: the sd (ddof 0) of what comes out is 1, its mean is not moved to 0
+-- normalise: the sd (ddof 0) of the result is 1, its mean is not moved to 0
 SELECT round(stddev_pop(advantage)::numeric, 12) AS sd, round(avg(advantage)::numeric, 6) <> 0 AS not_centred FROM x, rtmc(g, normalise => true) a;
--- all the same: nothing to divide by
+-- equal advantages: no division
 SELECT a.advantage FROM (SELECT rollout_agg(i, i, 0, 1, 1, 1) g FROM generate_series(1, 2) i) y, rtmc(g, normalise => true) a;
--- a success that the rollouts say themselves outweighs their returns
+-- a given success takes precedence over returns
 SELECT a.rollout_id, v FROM (SELECT rollout_agg(i, i, 0, i, 1, 0, i <= 3) g FROM generate_series(1, 4) i) y, rtmc(g) a;
 -- NULL states and actions are never shared
 SELECT n_state, n_action, count(*) FROM (SELECT rollout_agg(i, i, 0, NULLIF(i % 2, 1), NULLIF(i % 3, 0), i) g FROM generate_series(1, 12) i) y, rtmc(g) a
@@ -51,7 +50,7 @@ SELECT state, action, next_state, n_visits, n_successes, q, step_id FROM x, rtmc
 SELECT bool_and(t.q = a.q AND t.v = a.v AND t.advantage = a.advantage) AS same_as_rtmc FROM x, rtmc_tree(g) t, rtmc(g) a WHERE a.step_id = t.step_id;
 SELECT s.* FROM x, group_summary(g) s;
 
--- Refusals
+-- Errors
 SELECT a.* FROM x, rtmc(g, gamma => 2) a;
 SELECT a.* FROM x, rtmc(g, prior => -1) a;
 SELECT a.* FROM x, rtmc(g, prior => 'Infinity') a;

@@ -1,5 +1,4 @@
--- The simulator (test/sim): its dynamic programming satisfies the equations it
--- claims to solve, and its rollouts have the probabilities it claims.
+-- The simulator (test/sim): its dynamic programming satisfies its equations, and its rollouts have the stated probabilities.
 -- (Compiling these queries would take longer than running them.)
 SET jit = off;
 \i test/sim/simulator.sql
@@ -10,8 +9,7 @@ FROM (SELECT sum(p.probability) AS total FROM generate_series(0, 20) t, sim.poli
 SELECT bool_and(abs(total - 1) < 1e-15 * 8) AS transitions_sum_to_1
 FROM (SELECT sum(p.probability) AS total FROM generate_series(0, 20) t, sim.transitions(t) p GROUP BY t, p.state, p.action) x;
 
--- Bellman's equations: Q = sum P (r + gamma V'), V = sum pi Q, also for the
--- probability of success (gamma 1) and for the number of steps (reward 1 a step).
+-- Bellman's equations: Q = sum P (r + gamma V'), V = sum pi Q; also for the success probability (gamma 1) and the number of steps (reward 1 a step).
 CREATE TEMP TABLE moves AS SELECT t AS task, p.* FROM generate_series(0, 2) t, sim.transitions(t) p;
 CREATE TEMP TABLE solution AS SELECT t AS task, gamma, v.*
 FROM generate_series(0, 2) t, (VALUES (0.5::float8), (0.99), (1)) g(gamma), sim.values(t, gamma) v;
@@ -52,8 +50,7 @@ SELECT bool_and(state = before OR before IS NULL) AS unbroken,
 FROM (SELECT r.*, lag(next_state) OVER w AS before, lead(state) OVER w AS after, row_number() OVER w - 1 AS rank
 	FROM rollouts r WINDOW w AS (PARTITION BY rollout_id ORDER BY step_no)) x;
 
--- Within four standard errors of the exact values, by instance: share of
--- successes and (with its own standard error) mean number of steps.
+-- Within four standard errors of the exact values, by instance: share of successes and (with its own standard error) mean number of steps.
 SELECT bool_and(abs(p - success_v) < 4 * sqrt(success_v * (1 - success_v) / n)) AS success_agrees,
 	bool_and(abs(steps - expected_steps) < 4 * sd / sqrt(n)) AS length_agrees,
 	max(abs(p - success_v)) > 0 AS not_by_construction, count(*) AS instances
@@ -75,7 +72,7 @@ SELECT bool_and(abs(s.mean - v.q) <= 4.5 * s.sd / sqrt(s.n) + 1e-12) AS q_agrees
 	avg(abs(s.mean - v.q) / nullif(s.sd / sqrt(s.n), 0)) BETWEEN 0.6 AND 1.0 AS as_far_as_chance_has_it
 FROM seen s JOIN LATERAL sim.values(s.task, 0.9) v ON sim.state_text(v.state) = s.state AND v.action = s.action;
 
--- The same arguments give the same rollouts; more groups leave the first ones as they are; another seed does not.
+-- The same arguments give the same rollouts; more groups do not change the first ones; another seed does.
 SELECT (SELECT count(*) FROM (SELECT * FROM sim.simulate(40, 8, 7) EXCEPT SELECT * FROM sim.simulate(80, 8, 7)) x) AS changed,
 	(SELECT count(*) FROM (SELECT * FROM sim.simulate(40, 8, 8) EXCEPT SELECT * FROM sim.simulate(40, 8, 7)) x) > 3000 AS other_seed_differs;
 
@@ -90,7 +87,7 @@ SELECT bool_and(f.reward = CASE WHEN r.success THEN 1 ELSE 0 END) AS reward_agre
 FROM fixed f JOIN (SELECT rollout_id, bool_or(success AND step_no < 12) AS success FROM rollouts GROUP BY rollout_id) r USING (rollout_id)
 WHERE f.step_no = 11;
 
--- Cut off: the same rollouts, without what came later.
+-- Truncated: the same rollouts, without the later steps.
 SELECT count(*) AS differences FROM (
 	(SELECT rollout_id, step_no, state, action, reward FROM sim.simulate(200, 8, 42, max_steps => 12)
 	 EXCEPT SELECT rollout_id, step_no, state, action, reward FROM rollouts WHERE step_no < 12)

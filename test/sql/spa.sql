@@ -30,7 +30,7 @@ SELECT count(*) = (SELECT count(*) FROM step) AS all_steps, bool_and(near(s.cont
 	bool_and(near(s.fused_reward, b.r)) AS fused_reward,
 	bool_and(near(s.advantage, CASE WHEN task <> 3 OR run <> 'r1' THEN a END) AND near(s.return, CASE WHEN task <> 3 OR run <> 'r1' THEN a + b.v END)) AS advantage
 FROM step_spa s FULL JOIN backwards b USING (task, n, run);
--- Features unknown: no contribution, so no reward there; a rollout that has none at all has no advantage.  Outcomes do not matter.
+-- Unknown features: no contribution, so no reward there; a rollout without any has no advantage.  Outcomes do not matter.
 SELECT run, n, contribution IS NULL AS c, grounded, fused_reward IS NULL AS r, advantage IS NULL AS a FROM step_spa WHERE task = 2 AND run = 'r3' OR task = 3 AND run = 'r1' ORDER BY task, n;
 SELECT count(*), count(advantage), count(outcome) FROM step_spa WHERE run = 'r6';
 -- The view follows the model
@@ -43,20 +43,20 @@ ROLLBACK;
 UPDATE progress_models SET model = ROW('squared', 0, 0, '{0, 1}', '{}', 1, 1);
 SELECT count(contribution), count(advantage), count(*) = (SELECT count(*) FROM step) AS all_shown FROM step_spa;
 SELECT problem, sum(n_rows) = (SELECT count(x) FROM step) AS all_of_them, min(effect) AS effect FROM step_problems WHERE problem ~ 'features' GROUP BY 1;
--- The largest integer is beyond integer only where step_no is bigint, whatever else is bigint.
+-- The largest integer overflows integer only where step_no is bigint, whatever other types are.
 BEGIN;
 UPDATE step SET n = 2147483647 WHERE (task, run, n) = (1, 'r2', 4);
 SELECT problem FROM step_problems WHERE problem ~ 'step_no';
 ROLLBACK;
 SELECT detach('step') > 4 AS detached, to_regclass('step_spa') IS NULL AS gone;
 
--- A column with contributions, of any type of number, where the settings of gae serve; no critic; ok of tool calls is what grounds
+-- A column with contributions, of any numeric type, with the settings of gae; no critic; ok of tool calls is grounded
 CREATE VIEW judged AS SELECT *, (n * 2)::numeric AS share FROM step;
 SELECT description FROM attach('judged', '{task}', 'run', 'n', columns => '{"success": "ok", "contribution": "share", "tool": "tool", "ok": "ok"}', options => '{"lambda": 0, "gamma": 0.5}') WHERE view_name::text ~ 'spa';
 SELECT bool_and(contribution = share AND grounded IS NOT DISTINCT FROM ok AND near(fused_reward, share + CASE WHEN ok THEN 0.5 ELSE 0 END) AND near(advantage, fused_reward)
 	AND near("return", fused_reward)) AS as_should_be, count(*) FROM judged_spa;
 SELECT detach('judged') > 2 AS detached;
--- Nothing that grounds; features as doubles; columns not shown
+-- Nothing is grounded; features as doubles; columns not shown
 ALTER TABLE step ADD y float8[], ADD "ro'b%s\" boolean;
 UPDATE step SET y = x, "ro'b%s\" = n > 2;
 UPDATE progress_models SET model = ROW('squared', 0, 0, '{1, 1, 1}', '{}', 1, 1);
@@ -78,7 +78,7 @@ SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE l ~ 'Index Cond: .*task = 3') > 0 AS by_index, count(*) FILTER (WHERE l ~ 'Seq Scan') AS scans, count(*) FILTER (WHERE l ~ 'InitPlan') > 0 AS model_once
 FROM plan_of('SELECT contribution, advantage FROM step_spa WHERE task = 3') l;
 RESET enable_seqscan;
--- Whoever may read the table may read the view
+-- Users who can read the table can read the view
 CREATE ROLE spa_reader;
 GRANT USAGE ON SCHEMA spa_test, stepadv TO spa_reader;
 GRANT SELECT ON step, step_spa TO spa_reader;
@@ -88,7 +88,7 @@ INSERT INTO progress_models SELECT 'b', model FROM progress_models;
 RESET ROLE;
 SELECT detach('step') > 2 AS detached;
 
--- Bad input
+-- Errors
 CREATE FUNCTION refused(arguments text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE message text; hint text;
 BEGIN

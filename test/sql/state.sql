@@ -1,5 +1,4 @@
--- state_signature, state_hash, validation_bonus: against the paper's atoms and
--- against a computation of the same in plain SQL.
+-- state_signature, state_hash, validation_bonus: against the paper's atoms and against plain SQL.
 SET search_path = stepadv, public;
 
 -- The paper's atoms, one action each.
@@ -9,17 +8,17 @@ FROM (VALUES ('view:full@core.py', 'core.py:Vf'), ('view:partial[2]@core.py', 'c
              ('create@test.py', 'test.py:C'), ('modify:replace@core.py', 'core.py:M'), ('view:partial[3-]@a', 'a:V[3-]'), ('view:partial[-5]@a', 'a:V[-5]')) v(action, state)
 GROUP BY action, state ORDER BY action;
 
--- Flags, counted: the nine names, results that are not known, and what has no file.
+-- Flags, counted: the nine names, unknown results, and actions without a file.
 SELECT action, state_signature(action) AS state
 FROM unnest(ARRAY['think', 'finish', 'search', 'install@x', 'fileop@x', 'test@t:ok', 'test@t:error', 'test@t', 'execute@x:ok', 'execute@x:error', 'execute@x',
 	'view', 'modify:replace:1234', 'other:Task', 'other', 'click@button']) action
 GROUP BY action ORDER BY action;
 
--- Verbs tell actions apart, not states; the last lines are no bucket.
+-- Verbs distinguish actions, not states; the last lines are not a bucket.
 SELECT state_signature(a), state_signature(a, 'set', 'bucket') AS views_by_bucket
 FROM unnest('{fileop:rm@x,fileop@x,fileop:stash,install:remove@x,install@x,view:partial[-5]@a,view:partial[1-2]@a,install:remove@x:error}'::text[]) a;
 
--- Failures leave nothing behind; failed tests and runs are counted as such.
+-- Failures leave no trace; failed tests and runs are counted as such.
 SELECT state_signature(a) FROM unnest(ARRAY['modify:replace:a3f2@a:error', 'create@b:error', 'view:full@c:error', 'install@d:error', 'fileop@e:error', NULL]) a;
 
 -- A whole record: sorted by path, then operation; sets on files, counts on flags.
@@ -58,7 +57,7 @@ SELECT rollout, step, state_signature(action) OVER w AS s, state_hash(action) OV
 FROM steps
 WINDOW w AS (PARTITION BY rollout ORDER BY step ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING);
 
--- Equal signature and equal hash are the same thing, and some states do meet.
+-- Equal signature means equal hash, and some states are shared.
 SELECT count(DISTINCT s) = count(DISTINCT h) AND count(DISTINCT s) = count(DISTINCT (s, h)) AS counts,
        count(DISTINCT s_set) = count(DISTINCT h_set) AND count(DISTINCT s_set) = count(DISTINCT (s_set, h_set)) AS sets,
        count(DISTINCT s_bucket) = count(DISTINCT h_bucket) AND count(DISTINCT s_bucket) = count(DISTINCT (s_bucket, h_bucket)) AS buckets,
@@ -102,10 +101,10 @@ rendered AS (
 SELECT count(*) AS rollouts, count(*) FILTER (WHERE r.s = x.s) AS equal
 FROM rendered r JOIN (SELECT rollout, state_signature(action) s FROM steps GROUP BY rollout) x USING (rollout);
 
--- Texts that are no signatures count as flags and cannot be taken for parts of a state.
+-- Texts that are not signatures count as flags and cannot be taken for parts of a state.
 SELECT state_signature(a) FROM unnest(ARRAY['', '@', ':', 'a|b', 'a+b', 'view:full@', 'view:full@x|y:Vf', 'view:partial[1|2]@z', 'modify:replace:a+b@z', 'think:ok', '||']) a;
 
--- flags => 'paper': files as ever, of the flags those of equation 13, with their counts: thoughts and tests by result. The hash is of the same atoms.
+-- flags => 'paper': files as before; of the flags those of equation 13, with counts: thoughts, and tests by result. The hash is of the same atoms.
 WITH a(a) AS (SELECT unnest('{think,think:ok,test@a.py:ok,test@b.py:ok,test@all:error,test@all,execute@x:ok,execute@x,install@p,fileop:rm@q,search,view,finish,other:t,view:full@a,create@b,NULL}'::text[]))
 SELECT state_signature(a), state_signature(a, 'paper', 'range') AS paper, state_signature(a, 'paper', 'bucket') = state_signature(a, 'paper', 'range') AS bucket,
        state_hash(a, 'paper', 'range') = hash_of_atoms('{a:Vf,b:C,|think=2,|test_ok=2,|test_err=1}') AS hash FROM a;

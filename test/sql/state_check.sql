@@ -1,5 +1,4 @@
--- state_check: what states do not say of what was done before.  Its numbers against
--- plain SQL; how often it is wrong where states tell all, and how often it finds what they hide.
+-- state_check: what states do not say about earlier actions. Its numbers against plain SQL; the rate of false alarms where states are complete, and of detections where they are not.
 SET search_path = stepadv, public;
 SET jit = off;
 SET client_min_messages = warning;
@@ -55,7 +54,7 @@ SELECT s, a, n_rollouts, z, difference FROM scores JOIN differences USING (s, a)
 SELECT count(*) AS pairs, bool_and(c.n_rollouts = s.n_rollouts) AS n_rollouts, max(abs(c.z - s.z)) < 1e-9 AS z, max(abs(c.difference - s.difference)) < 1e-9 AS difference,
        count(*) = (SELECT count(*) FROM checked) AS all_of_them
 FROM checked c JOIN scored s ON s.s = c.state AND s.a = c.action;
--- In each state h and d belong together by chance: three moments of the sum of h d, which add up over states.
+-- In each state h and d are paired at random: three moments of the sum of h d, which add up over states.
 CREATE TEMP TABLE chance AS
 SELECT s, a, state, n_after >= 4 AND n_before >= 4 AS told, total, x2 * d2 / (n - 1) AS variance, n * x3 * d3 / ((n - 1) * (n - 2)) AS third
 FROM (SELECT s, a, state, count(*) AS n, count(DISTINCT rollout) FILTER (WHERE h = 1) AS n_after, count(DISTINCT rollout) FILTER (WHERE h = 0) AS n_before,
@@ -66,13 +65,13 @@ CREATE FUNCTION pg_temp.two_sided(total float8, variance float8, third float8) R
 	FROM (SELECT CASE WHEN x > 0 THEN sqrt(8 / skewness ^ 2 * (x - ln(1 + x))) ELSE abs(z) END AS w
 		FROM (SELECT z, skewness, z * skewness / 2 AS x FROM (SELECT total / sqrt(variance) AS z, third / variance ^ 1.5 AS skewness) m) y) v, generate_series(0, 1999) k GROUP BY w
 $$;
--- Of all states or the least of one, times their number; times the number of pairs.
+-- All states, or the least p of one times their number; times the number of pairs.
 CREATE TEMP TABLE probable AS
 SELECT s, a, count(t.p) * min(t.p) AS by_state, pg_temp.two_sided(sum(c.total), sum(c.variance), sum(c.third)) AS by_all
 FROM chance c, LATERAL (SELECT CASE WHEN told THEN pg_temp.two_sided(c.total, c.variance, c.third) END AS p) t GROUP BY 1, 2;
 SELECT max(abs(c.p_value - least(1, n.n * least(y.by_state, y.by_all)))) < 1e-6 AS p, count(*) FILTER (WHERE y.by_state < y.by_all AND c.p_value < 1) > 0 AS some_by_state, count(*) FILTER (WHERE y.by_all < y.by_state AND c.p_value < 1) > 0 AS some_by_all
 FROM checked c JOIN probable y ON y.s = c.state AND y.a = c.action, (SELECT count(*) AS n FROM checked) n;
--- What chance makes of a sum, by chance: d dealt out anew among the visits of a state. Of the most skewed sums the share that comes out as far on that side is half of p.
+-- The null distribution by simulation: d permuted among the visits of a state. For the most skewed sums the share at least as extreme on that side is half of p.
 SELECT setseed(0.5) IS NOT NULL AS dealt;
 WITH skewed AS (
 	SELECT *, pg_temp.two_sided(total, variance, third) / 2 AS p FROM chance WHERE told AND total * third > 0 ORDER BY abs(third) / variance ^ 1.5 DESC LIMIT 5
@@ -93,8 +92,7 @@ SELECT count(*) AS unjudged FROM (SELECT array_agg(x.r) AS groups FROM (SELECT r
 SELECT * FROM state_check('{}', gamma => 2);
 SELECT * FROM state_check('{}', min_rollouts => 0);
 
--- Sixteen groups of eight of each problem, and other draws of them, alarms at p below .05: at most 5 in 100
--- where states tell all; where they hide something, at least 75 in 100.
+-- Sixteen groups of eight of each problem, and other draws, with p below .05 as an alarm: at most 5 in 100 where states are complete; at least 75 in 100 where they hide something.
 SELECT credit.prepare();
 CREATE FUNCTION least_p(problem text, states text, seed bigint) RETURNS float8 LANGUAGE sql AS $$
 	SELECT coalesce(min(c.p_value), 1)
@@ -107,7 +105,7 @@ $$;
 
 SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.05) <= 0.05 * count(*) AS few_false_alarms
 FROM (SELECT least_p(p.problem, 'exact', seed) AS p FROM credit.problems p, generate_series(1, 8) seed) x;
--- What is hidden there was done by the rollout itself: a key in the hand, a backup made, what was found out.
+-- What is hidden there was done by the rollout itself: a key taken, a backup made, a fact learned.
 SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.05) >= 0.75 * count(*) AS found
 FROM (SELECT least_p(problem, 'hidden', seed) AS p FROM unnest('{key and door,two keys,more rooms,migration,find the fault,rooms,shop}'::text[]) problem,
 	generate_series(1, 4) seed) x;

@@ -1,11 +1,9 @@
--- The scan node that reads columns in place (src/plan/scan/step_scan.c): PostgreSQL's own
--- FunctionScan, which stepadv.enable_step_scan = off brings back, is the judge.
+-- The scan node that reads columns in place (src/plan/scan/step_scan.c), against PostgreSQL's own FunctionScan (stepadv.enable_step_scan = off).
 \set VERBOSITY terse
 SET jit = on;
 SET search_path = stepadv, public;
 
--- 60 groups of up to 6 rollouts of up to 12 steps: rollouts not judged, NULL
--- states and actions, a group without a step, one of NULL.
+-- 60 groups of up to 6 rollouts of up to 12 steps: unjudged rollouts, NULL states and actions, a group without a step, a NULL group.
 CREATE TABLE scan_groups AS
 SELECT g, rollout_agg(s, r, s % 12, CASE WHEN h % 11 > 0 THEN h % 5 END, CASE WHEN h % 13 > 0 THEN h % 3 END,
 	CASE WHEN (g * 7 + r) % 5 > 0 THEN (h % 4)::float8 END, CASE WHEN (g * 7 + r) % 5 > 1 THEN h % 2 = 0 END,
@@ -70,7 +68,7 @@ SELECT a.step_id, a.of_rtmc, a.of_grpo FROM scan_groups, ROWS FROM (rtmc(rollout
 SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, ROWS FROM (rtmc(rollouts), grpo(rollouts), group_summary(rollouts)) a');
 SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, ROWS FROM (rollouts(rollouts), returns(rollouts), contribution(history_states(rollouts, ''set''))) a');
 
--- Left to the other node: ordinality, whole rows, functions of other kinds beside.
+-- Left to FunctionScan: ordinality, whole rows, functions of other kinds beside.
 SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, grpo(rollouts) WITH ORDINALITY a');
 SELECT pg_temp.by_both_scans('SELECT g, a FROM scan_groups, grpo(rollouts) a');
 SELECT pg_temp.by_both_scans('SELECT g, a.advantage FROM scan_groups, grpo(rollouts) a WHERE a IS NOT NULL');
@@ -78,20 +76,19 @@ SELECT pg_temp.by_both_scans('SELECT g, a.advantage FROM scan_groups, grpo(rollo
 SELECT pg_temp.by_both_scans('SELECT g, a.advantage FROM scan_groups LEFT JOIN LATERAL grpo(rollouts) a ON (a IS NOT NULL) = (g % 2 = 0)');
 SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, ROWS FROM (grpo(rollouts), generate_series(1, 3)) a');
 
--- Read again: without a change of its group, with one, in a subquery.
+-- Rescans: without a change of the group, with one, in a subquery.
 SET enable_material = off;
 SELECT pg_temp.by_both_scans('SELECT t, a.advantage FROM generate_series(1, 3) t LEFT JOIN grpo((SELECT rollouts FROM scan_groups WHERE g = 5)) a ON a.step_no >= t');
 SELECT pg_temp.by_both_scans('SELECT g, (SELECT sum(a.advantage) FROM rtmc(s.rollouts) a), (SELECT count(*) FROM generate_series(1, 2), returns(s.rollouts)) FROM scan_groups s');
 RESET enable_material;
 SELECT pg_temp.by_both_scans('SELECT g, exists(SELECT FROM rtmc(rollouts) a WHERE a.advantage > 0.2 LIMIT 1) FROM scan_groups');
 
--- The same group again and again, as a nested loop over steps asks for it: once it has come twice
--- it is computed no more, 1 + 10 * 2 times of 33; never where it is another each time.
+-- The same group in repeated rescans, as a nested loop over steps makes them: after its second scan it is not computed again, 1 + 10 * 2 times of 33; not if it changes each time.
 SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY g, again OFFSET 0) s, rtmc(s.rollouts) a');
 SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY again, g OFFSET 0) s, ROWS FROM (rtmc(s.rollouts), grpo(s.rollouts)) a');
 SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY g, again OFFSET 0) s, rtmc(s.rollouts, gamma => again / 3.0) a');
 SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY g, again OFFSET 0) s, ROWS FROM (rtmc(s.rollouts), grpo(CASE WHEN again = 1 THEN s.rollouts END)) a');
--- Its row is gone in between: others of a CTE were read, into the same memory.
+-- Its row is overwritten in between: other rows of a CTE were read, into the same memory.
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SELECT pg_temp.by_both_scans('WITH l AS MATERIALIZED (SELECT g, rollup(rollouts) AS rollouts FROM scan_groups GROUP BY g), x AS MATERIALIZED (SELECT g, again FROM scan_groups, generate_series(1, 4) again ORDER BY g)
@@ -112,7 +109,7 @@ SELECT pg_temp.asked_again('SELECT a.* FROM (SELECT * FROM scan_groups, generate
 SELECT pg_temp.asked_again('SELECT a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again WHERE g BETWEEN 10 AND 20 ORDER BY again, g OFFSET 0) s, rtmc(s.rollouts) a');
 SELECT pg_temp.asked_again('SELECT a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again WHERE g BETWEEN 10 AND 20 ORDER BY g, again OFFSET 0) s, rtmc(s.rollouts, gamma => again / 3.0) a');
 
--- Backwards.
+-- Backward scans.
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT a.step_no, a.return FROM scan_groups, returns(rollouts) a WHERE g = 3;
 FETCH ALL FROM c;
@@ -120,8 +117,7 @@ FETCH BACKWARD 2 FROM c;
 FETCH FIRST FROM c;
 COMMIT;
 
--- The groups' rows in the same node: their columns beside those of the functions, by value and by
--- reference, NULLs, whole rows, conditions on either or both, what is computed of both, rows kept by who reads them.
+-- The groups' rows in the same node: their columns beside those of the functions, by value and by reference, NULLs, whole rows, conditions on either or both, expressions over both, rows kept by nodes above.
 CREATE TABLE scan_named AS SELECT g, repeat('name ', g) || g AS name, CASE WHEN g % 3 > 0 THEN g END AS third, rollouts FROM scan_groups;
 ANALYZE scan_named;
 EXPLAIN (costs off) SELECT name, a.advantage FROM scan_named, grpo(rollouts) a WHERE a.step_no < g;
@@ -131,11 +127,11 @@ SELECT pg_temp.by_both_scans('SELECT n, n.name, a.step_id FROM scan_named n, grp
 SELECT pg_temp.by_both_scans('SELECT third FROM scan_named, grpo(rollouts) a WHERE third > 30');
 SELECT pg_temp.by_both_scans('SELECT name, max(a.advantage), array_agg(third ORDER BY a.step_id) FROM scan_named, grpo(rollouts) a GROUP BY name ORDER BY name');
 SELECT pg_temp.by_both_scans('SELECT name, lag(name) OVER w, lead(a.step_id) OVER w FROM scan_named, grpo(rollouts) a WINDOW w AS (ORDER BY g, a.rollout_id, a.step_no)');
--- Functions over functions, rows that are a join's, and groups that are made on the way.
+-- Functions over functions, rows of a join, and groups computed in the query.
 SELECT pg_temp.by_both_scans('SELECT name, a.step_id, b.* FROM scan_named, returns(rollouts) a, group_summary(rollouts) b WHERE a.return > 1');
 SELECT pg_temp.by_both_scans('SELECT s.g, n.name, a.step_id, a.reward FROM scan_groups s JOIN scan_named n USING (g), steps(n.rollouts) a WHERE a.reward > s.g % 4 ORDER BY 1, 3');
 SELECT pg_temp.by_both_scans('SELECT x.third, a.* FROM (SELECT third, rollup(rollouts) AS rollouts FROM scan_named WHERE third < 7 GROUP BY third) x, rollouts(rollouts) a ORDER BY x.third, a.rollout_id');
--- Again with other parameters, and without; no more than is asked for.
+-- Rescans with other parameters, and without; no more rows than the limit.
 SELECT pg_temp.by_both_scans('SELECT t, b.* FROM generate_series(1, 20, 3) t, LATERAL (SELECT n.name, a.step_id FROM scan_named n, rtmc(rollouts) a WHERE n.g BETWEEN t AND t + 2 AND a.step_no > t / 4 ORDER BY a.step_id LIMIT 5) b');
 SELECT pg_temp.by_both_scans('SELECT t, (SELECT count(*) FROM scan_named n, rtmc(n.rollouts, gamma => 1.0 / t) a WHERE a.q > 0.3) FROM generate_series(1, 4) t');
 SELECT pg_temp.by_both_scans('SELECT t, b.* FROM generate_series(1, 3) t LEFT JOIN LATERAL (SELECT name, a.step_id FROM scan_named, rtmc(rollouts) a OFFSET 0) b ON b.step_id % 3 = t');
@@ -145,7 +141,7 @@ SELECT count(*), count(third), count(DISTINCT name), sum(length(name)) FROM scan
 SET stepadv.enable_step_scan = off;
 SELECT count(*), count(third), count(DISTINCT name), sum(length(name)) FROM scan_named, grpo(rollouts) a;
 RESET stepadv.enable_step_scan;
--- An outer join is one as ever; a parameter that comes from a third table is in the rows.
+-- An outer join stays one; a parameter from a third table is in the rows.
 SELECT pg_temp.by_both_scans('SELECT name, a.step_id FROM scan_named LEFT JOIN LATERAL grpo(rollouts) a ON a.step_no > 10');
 SELECT pg_temp.by_both_scans('SELECT name, a.advantage FROM scan_named n JOIN generate_series(1, 3) d ON d = n.g, rtmc(n.rollouts, gamma => d / 3.0) a');
 DROP TABLE scan_named, scan_stored;
@@ -182,8 +178,7 @@ GRANT EXECUTE ON FUNCTION grpo TO PUBLIC;
 DROP OWNED BY stepadv_reader;
 DROP ROLE stepadv_reader;
 
--- A group that is computed is computed once for calls that stand next to each
--- other, unless it may be another each time; every call sees it whole.
+-- A computed group is computed once for adjacent calls, unless it is volatile; every call sees it whole.
 CREATE FUNCTION computed(rollouts rollout_group) RETURNS rollout_group LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN RAISE NOTICE 'computed'; RETURN rollouts; END $$;
 CREATE FUNCTION drawn(rollouts rollout_group) RETURNS rollout_group LANGUAGE plpgsql VOLATILE STRICT AS $$ BEGIN RAISE NOTICE 'drawn'; RETURN rollouts; END $$;
 SELECT count(*), count(*) FILTER (WHERE (s.a1, s.a2, s.a3, s.a4) IS DISTINCT FROM (b.advantage, c.advantage, d.advantage, b.advantage)) AS differ
@@ -192,7 +187,7 @@ FROM scan_groups g, LATERAL (SELECT * FROM ROWS FROM (rloo(g.rollouts), reinforc
 	JOIN LATERAL rloo(g.rollouts) b USING (step_id) JOIN LATERAL reinforce(g.rollouts) c USING (step_id) JOIN LATERAL reinforce(g.rollouts, to_go => true) d USING (step_id)
 WHERE g.g = 23;
 SELECT count(*) FROM scan_groups g, LATERAL (SELECT FROM ROWS FROM (rloo(drawn(g.rollouts)), rloo(drawn(g.rollouts))) s(step_id, rollout_id, step_no, return1, b1, a1, i2, r2, n2, return2, b2, a2)) s WHERE g.g = 23;
--- NULL for one of them, by its own parameter or by the group, is for that one.
+-- NULL for one of them, by its own parameter or by the group, affects only that one.
 SELECT count(*), count(a1) AS first, count(a2) AS second, count(a3) AS third
 FROM scan_groups g, LATERAL (SELECT * FROM ROWS FROM (rloo(computed(g.rollouts)), reinforce(computed(g.rollouts), gamma => NULL), rloo(computed(g.rollouts)))
 		s(step_id, rollout_id, step_no, return1, b1, a1, i2, r2, n2, return2, a2, i3, r3, n3, return3, b3, a3)) s WHERE g.g = 23;
@@ -210,7 +205,7 @@ SET LOCAL stepadv.enable_step_scan = off;
 SELECT count(*), sum(a.n_state) FROM scan_groups, rtmc(rollouts) a;
 COMMIT;
 
--- One group after the other: the memory of each is given back.
+-- One group after another: the memory of each is freed.
 SELECT count(*), sum(n.n) FROM scan_groups s, generate_series(1, 200) i,
 	LATERAL (SELECT count(*) AS n FROM rtmc(CASE WHEN i > 0 THEN s.rollouts END) a) n;
 

@@ -1,5 +1,4 @@
--- Rows that GroupFold takes from a table as they are stored (src/plan/fold/input.c), against an Agg;
--- and the processing of the results where they stay in the server.
+-- Rows that GroupFold reads from a table as they are stored (src/plan/fold/input.c), against an Agg; and results that stay in the server.
 
 SET jit = off;
 SET max_parallel_workers_per_gather = 0;
@@ -11,7 +10,7 @@ INSERT INTO sr_steps SELECT CASE WHEN i % 3 = 0 THEN 'x' END::"char", CASE WHEN 
 	i % 40, nullif(i % 9, 0), i / 40, nullif(i % 7, 3), nullif(i % 6, 5), nullif(i % 13, 1)::float8 / 4, CASE i % 17 WHEN 1 THEN true WHEN 2 THEN false END,
 	CASE WHEN i % 2 = 0 THEN repeat('w', i % 50) END
 FROM generate_series(1, 2000) i;
--- Rows that are all there: every 20th.
+-- Rows without NULLs: every 20th.
 INSERT INTO sr_steps SELECT 'y', ('00000000-0000-0000-0000-00000000000' || i % 4)::uuid, 10000 + i, true, 100 + i % 5, 1, i, i % 7, i % 6, i, true, 'w' FROM generate_series(1, 100) i;
 ANALYZE sr_steps;
 
@@ -31,14 +30,14 @@ BEGIN
 	SELECT count(*) INTO differences FROM ((TABLE sr_folded EXCEPT ALL TABLE sr_aggregated) UNION ALL (TABLE sr_aggregated EXCEPT ALL TABLE sr_folded)) d;
 	DROP TABLE sr_folded, sr_aggregated;
 END $$;
--- A key that is a reference, short columns that are not read, NULLs before what is read.
+-- A key passed by reference, short columns that are not read, NULLs before columns that are.
 SELECT * FROM sr_compare('SELECT run, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY run');
 SELECT * FROM sr_compare('SELECT run, flag, small, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, success) FROM sr_steps GROUP BY run, flag, small');
 SELECT * FROM sr_compare('SELECT note, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FILTER (WHERE success) FROM sr_steps GROUP BY note');
 SELECT * FROM sr_compare('SELECT rollout_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, rollout_id, reward) FROM sr_steps WHERE state > 2 GROUP BY rollout_id');
--- The text comes before what is read: columns have no fixed place.
+-- The text comes before columns that are read: they have no fixed offset.
 SELECT * FROM sr_compare('SELECT words, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY words');
--- Values whose length their first byte says, and longer ones, aligned, compressed or elsewhere; extra arguments that are mostly NULL.
+-- Values with a one-byte header, and longer ones, aligned, compressed or out of line; extra arguments that are mostly NULL.
 CREATE TABLE sr_words (step_id bigint, task text, flag boolean, rollout text, note text, coarse bigint, step_no smallint, state text);
 ALTER TABLE sr_words ALTER note SET STORAGE EXTERNAL;
 INSERT INTO sr_words SELECT i, repeat(chr(97 + i / 300 % 3), (ARRAY[1, 126, 127, 2])[1 + i / 300 % 4]), i % 3 = 0,
@@ -50,7 +49,7 @@ SELECT * FROM sr_compare('SELECT note, task, stepadv.rollout_agg(step_id, stepad
 SELECT * FROM sr_compare('SELECT flag, stepadv.rollout_agg(step_id, stepadv.signature_hash(rollout), step_no::integer, stepadv.signature_hash(state), step_id, NULL, NULL, NULL, NULL, NULL, NULL,
 	NULL, NULL, NULL, NULL, coarse, NULL) FROM sr_words GROUP BY flag');
 DROP TABLE sr_words;
--- Numbers whose digits are read as they are stored, and others; labels of an enum, also of a domain over it.
+-- Numerics whose digits are read as stored, and others; labels of an enum, also of a domain over it.
 CREATE TYPE sr_kind AS ENUM ('small', 'große', 'a longer label');
 CREATE DOMAIN sr_kinds AS sr_kind;
 CREATE TABLE sr_numbers AS SELECT i AS step_id, n.n AS rollout, i AS step_no, (i % 7 * 2500)::numeric(9, 2) AS state, (enum_range(NULL::sr_kind))[i % 4] AS kind,
@@ -65,7 +64,7 @@ SELECT * FROM sr_compare('SELECT state, stepadv.rollout_agg(step_id, stepadv.sig
 DROP TABLE sr_numbers;
 DROP DOMAIN sr_kinds;
 DROP TYPE sr_kind;
--- Rows of before a column came, with a default and without, and a column that is gone.
+-- Rows older than a column, with a default and without, and a dropped column.
 ALTER TABLE sr_steps DROP COLUMN words;
 SELECT * FROM sr_compare('SELECT run, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY run');
 CREATE TABLE sr_later (g bigint, rollout_id bigint, step_no integer);
@@ -73,7 +72,7 @@ INSERT INTO sr_later SELECT i % 3, i % 6, i FROM generate_series(1, 60) i;
 ALTER TABLE sr_later ADD state bigint, ADD reward float8 DEFAULT 0.5, ADD step_id bigint DEFAULT 7;
 INSERT INTO sr_later SELECT i % 3, i % 6, i, i % 4, i, i FROM generate_series(61, 120) i;
 SELECT * FROM sr_compare('SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no, state, state, reward) FROM sr_later GROUP BY g');
--- Sorted, by an index too; again and again; counted, and so asked of the scan, row by row.
+-- Sorted, by an index too; rescans; counted, and so read from the scan row by row.
 CREATE INDEX ON sr_later (g);
 SET enable_hashagg = off;
 SELECT * FROM sr_compare('SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no, state, state, reward) FROM sr_later GROUP BY g');
@@ -102,8 +101,7 @@ DELETE FROM sr_later;
 FETCH ALL FROM sr_cursor;
 ROLLBACK;
 
--- Steps one after the other, whose keys or rollouts change in the middle of a page, with gaps that rows have left,
--- newer versions elsewhere, step numbers that come again or go back, NULLs and what is no number between.
+-- Consecutive steps whose keys or rollouts change in the middle of a page, with dead rows, newer row versions elsewhere, repeated or decreasing step numbers, NULLs and NaN between.
 CREATE TABLE sr_runs (version integer, run uuid, task bigint, rollout_id bigint, step_no integer, step_id bigint, state bigint, action bigint, reward float8) WITH (fillfactor = 90);
 INSERT INTO sr_runs SELECT r / 4 % 2, ('00000000-0000-0000-0000-00000000000' || r / 8 % 3)::uuid, r / 12, r, s, r * 100 + s, s % 5, nullif((r + s) % 4, r % 9), CASE WHEN s = 20 THEN 1.0 / (r + 1) ELSE 0 END
 FROM generate_series(0, 119) r, generate_series(1, 20) s ORDER BY r, s;
@@ -122,7 +120,7 @@ UPDATE sr_runs SET reward = 'NaN' WHERE step_id = 1010;
 SELECT task, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_runs GROUP BY task;
 SELECT * FROM sr_compare('SELECT task, stepadv_internal.lenient_rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL) FROM sr_runs GROUP BY task');
 UPDATE sr_runs SET reward = 0 WHERE step_id = 1010;
--- What was read is counted, as by any scan.
+-- Rows read are counted, as by any scan.
 SELECT count(*) FROM sr_runs;
 BEGIN;
 SELECT seq_tup_read AS read_before FROM pg_stat_xact_user_tables WHERE relname = 'sr_runs' \gset
@@ -130,7 +128,7 @@ SELECT count(*) FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, s
 SELECT seq_tup_read - :read_before AS read FROM pg_stat_xact_user_tables WHERE relname = 'sr_runs';
 ROLLBACK;
 
--- Into a table and out of the server: processes share the rows, as for a query.
+-- INSERT ... SELECT and COPY TO: processes share the rows, as for a query.
 SET max_parallel_workers_per_gather = 2;
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;

@@ -12,12 +12,12 @@ FROM unnest('{t,f,NULL,f,t}'::boolean[]) s;
 SELECT stepadv.best_at_k(array_agg(x), 2) AS "10/3", stepadv.best_at_k(array_agg(x), 3) AS "4", stepadv.best_at_k(array_agg(x), 1) AS "7/3", stepadv.best_at_k(array_agg(-x), 2) AS "-4/3" FROM unnest('{4,1,2}'::float8[]) x;
 -- Two of three say x, which is right: of the three pairs one is x, x, two are ties.
 SELECT stepadv.maj_at_k(array_agg(a), array_agg(a = 'x'), 1) AS "2/3", stepadv.maj_at_k(array_agg(a), array_agg(a = 'x'), 2) AS "2/3", stepadv.maj_at_k(array_agg(a), array_agg(a = 'x'), 3) AS "1", stepadv.maj_at_k(array_agg(a), array_agg(a = 'x'), 4) AS more FROM unnest('{x,y,x}'::text[]) a;
--- A rollout without an answer is drawn and does not win: of x and two silent ones, one in three draws x, two of three pairs have it, and alone it wins. Nobody says anything: wrong. A rollout that is not judged is not drawn.
+-- A rollout without an answer is drawn and does not win: of x and two without, one draw in three has x, two pairs in three have it, and alone it wins. No answers: wrong. An unjudged rollout is not drawn.
 SELECT stepadv.maj_at_k(array_agg(a), array_agg(c), 1) AS "1/3", stepadv.maj_at_k(array_agg(a), array_agg(c), 2) AS "2/3", stepadv.maj_at_k(array_agg(a), array_agg(c), 3) AS "1", stepadv.maj_at_k(array_agg(NULL::text) FILTER (WHERE a IS NULL), array_agg(c) FILTER (WHERE a IS NULL), 1) AS "0", stepadv.maj_at_k(array_agg(a), array_agg(c), 4) AS more
 FROM (VALUES ('x', true), (NULL, false), (NULL, false), ('y', NULL)) v(a, c);
 -- An answer that is right for one of its two rollouts is half right.
 SELECT stepadv.maj_at_k(array_agg('x'::text), array_agg(c), 2) AS "1/2" FROM unnest('{t,f}'::boolean[]) c;
--- Nothing is above 1, and what is sure is 1: two answers, right and wrong, and rollouts without one, against a count of all subsets.
+-- Nothing exceeds 1, and certainty is 1: two answers, right and wrong, and rollouts without one, against a count of all subsets.
 CREATE FUNCTION choose(n integer, k integer) RETURNS numeric LANGUAGE sql AS
 'SELECT CASE WHEN k BETWEEN 0 AND n THEN factorial(n) / factorial(k) / factorial(n - k) ELSE 0 END';
 SELECT count(*) AS cases, count(*) FILTER (WHERE majority > 1) AS above, count(*) FILTER (WHERE abs(majority - expected) > 1e-12) AS off,
@@ -94,11 +94,11 @@ SELECT abs(e.all_of_them - 1) < 1e-10 AS everything, abs(c.first / e.first - 1) 
 -- One of them wins in every draw: 20 answers of 1, 1, 4, 4, 9, … votes, two and two alike; one is right after the other.
 SELECT abs(sum(m.majority) - 1) < 1e-12 AS one_wins, count(DISTINCT round(m.majority::numeric, 12)) AS kinds, bool_and(m.majority >= 0) AS none_below, max(m.majority) > 0.2 AS most
 FROM generate_series(1, 20) j, LATERAL (SELECT stepadv.maj_at_k(array_agg(a::text), array_agg(a = j), 40) AS majority FROM generate_series(1, 20) a, generate_series(1, ((a + 1) / 2) * ((a + 1) / 2))) m;
--- None, all, and all the same.
+-- None, all, and all equal.
 SELECT stepadv.maj_at_k(array_agg((i % 9)::text), array_agg(false), 100) AS "0", stepadv.maj_at_k(array_agg((i % 9)::text), array_agg(true), 100) AS "1", round(stepadv.maj_at_k(array_agg('x'::text), array_agg(i > 250), 500)::numeric, 12) AS "3/4",
 	round(stepadv.maj_at_k(array_agg((i % 2)::text), array_agg(i % 2 = 1), 1000)::numeric, 12) AS "1/2, a tie", round(stepadv.maj_at_k(array_agg((i % 3)::text), array_agg(i % 3 = 1), 1000)::numeric, 12) AS "1, who has one more"
 FROM generate_series(1, 1000) i;
--- More than is counted in some hundred megabytes.
+-- More rollouts than a table of some hundred megabytes can count.
 SELECT stepadv.maj_at_k(array_agg(i::text), array_agg(i = 1), 10000) FROM generate_series(1, 20000) i;
 
 -- In any order.
@@ -111,7 +111,7 @@ FROM (SELECT task, k, stepadv.best_at_k(array_agg(score), k) AS best, stepadv.be
 -- Over windows.
 SELECT i, stepadv.pass_at_k(count(i = 2) OVER w, count(*) FILTER (WHERE i = 2) OVER w, 2) AS one, stepadv.best_at_k(array_agg(i) OVER w, 2) AS best, stepadv.maj_at_k(array_agg((i % 2)::text) OVER w, array_agg(i % 2 = 1) OVER w, 2) AS majority FROM generate_series(1, 4) i WINDOW w AS (ORDER BY i) ORDER BY i;
 
--- What cannot be meant.
+-- Errors.
 SELECT stepadv.pass_at_k(4, 2, NULL);
 SELECT stepadv.pass_at_k(4, 2, 0);
 SELECT stepadv.pass_hat_k(4, 2, 0);

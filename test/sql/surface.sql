@@ -1,10 +1,9 @@
--- What the extension consists of, by the catalog: what users see, what runs as
--- somebody else, which names are looked up by whose search_path.
+-- The objects of the extension by the catalog: public ones, those that run as another user, and their search_path.
 SET client_min_messages = warning;
 \pset format unaligned
 \pset footer off
 
--- All that belongs to it and has a schema and a name of its own.
+-- All members of the extension that have a schema and a name.
 CREATE TEMP VIEW members AS
 SELECT d.classid, d.objid, i.schema, i.type AS kind, i.identity,
 	coalesce(p.proname, c.relname, t.typname) AS name, p.proname IS NOT NULL AS is_function,
@@ -18,9 +17,7 @@ LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'stepadv');
 
--- 1. What users call and read.  Left out are functions of a group that return
--- rows: whoever adds an estimator moves no line here (that README.md names it is
--- tested by test/t/docs.pl).
+-- 1. Public objects, without functions of a group that return rows, so that a new estimator does not change this file (test/t/docs.pl checks that the docs name it).
 SELECT DISTINCT format('%s %s', m.kind, m.name) COLLATE "C" AS public
 FROM members m LEFT JOIN pg_proc p ON m.is_function AND p.oid = m.objid
 WHERE m.schema = 'stepadv' AND m.name IS NOT NULL AND NOT m.is_byproduct
@@ -28,8 +25,7 @@ WHERE m.schema = 'stepadv' AND m.name IS NOT NULL AND NOT m.is_byproduct
 ORDER BY 1;
 SELECT m.identity AS operator FROM members m WHERE m.classid = 'pg_operator'::regclass ORDER BY m.identity COLLATE "C";
 
--- A function that only the server calls is not among them: part of an
--- aggregate, a type, an operator or planner support.
+-- Functions that only the server calls are left out: part of an aggregate, a type, an operator or planner support.
 SELECT DISTINCT m.identity AS inner_part_in_public
 FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid
 WHERE m.schema = 'stepadv' AND p.prokind <> 'a'
@@ -40,19 +36,16 @@ WHERE m.schema = 'stepadv' AND p.prokind <> 'a'
 
 -- 2. Nothing runs with the rights of the extension's owner.
 SELECT p.oid::regprocedure AS security_definer FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid WHERE p.prosecdef;
--- What may run with the rights of a table's owner, who must be a role whose
--- rights the caller has (src/attach/as_owner.c): what administers his tables.
+-- Functions that run with the rights of a table's owner, whose rights the caller must have (src/attach/as_owner.c): those that administer tables.
 SELECT format('%s.%s', m.schema, m.name) COLLATE "C" AS as_owner FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid
 WHERE p.prosrc = 'stepadv_as_owner' ORDER BY 1;
--- Triggers run with the rights of whoever writes, and those in C can change them.
+-- Triggers run with the rights of the writer, and those in C can change them.
 SELECT format('%s.%s', m.schema, m.name) COLLATE "C" AS trigger_in_c
 FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid JOIN pg_language l ON l.oid = p.prolang
 WHERE p.prorettype = 'trigger'::regtype AND l.lanname = 'c' ORDER BY 1;
 
--- 3. Functions in SQL and PL/pgSQL look names up by a search_path of their own;
--- those written with BEGIN ATOMIC have looked them up.  The exception:
--- selection_of, which names nothing (its body is SELECT true): merged into the
--- conditions in place, it costs nothing, and a search_path would forbid that.
+-- 3. Functions in SQL and PL/pgSQL set their own search_path; those with BEGIN ATOMIC have resolved names. The exception is selection_of, whose body is SELECT true: it is
+-- inlined into conditions at no cost, which a search_path would prevent.
 SELECT m.identity AS without_search_path
 FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid JOIN pg_language l ON l.oid = p.prolang
 WHERE l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL
@@ -64,17 +57,16 @@ SELECT m.kind, m.identity AS without_comment FROM members m
 WHERE NOT m.is_byproduct AND obj_description(m.objid, m.classid::regclass::name) IS NULL
 ORDER BY m.kind, m.identity COLLATE "C";
 
--- 5. Nothing is anywhere else, but for the schema of inner parts itself.
+-- 5. Nothing is elsewhere, except the schema of internal objects itself.
 SELECT m.kind, m.identity AS elsewhere FROM members m
 WHERE m.schema IS DISTINCT FROM 'stepadv' AND m.schema IS DISTINCT FROM 'stepadv_internal' ORDER BY m.identity COLLATE "C";
 
--- 6. Everybody may use what is out of sight, too: queries and views call it.
+-- 6. Everybody can use internal objects, too: queries and views call them.
 SELECT has_schema_privilege('public', 'stepadv_internal', 'USAGE') AS used, has_schema_privilege('public', 'stepadv_internal', 'CREATE') AS made_in;
 SELECT m.identity AS not_for_everybody FROM members m
 WHERE m.is_function AND NOT has_function_privilege('public', m.objid, 'EXECUTE') ORDER BY m.identity COLLATE "C";
 
--- 7. A function that is merged into the query around it brings its operators
--- along, for every search_path: nullif is an equality, too.
+-- 7. An inlined function brings its operators along, for every search_path: nullif is an equality, too.
 CREATE SCHEMA surface_stranger;
 CREATE FUNCTION surface_stranger.equals(bigint, integer) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s operator'; END $$;
 CREATE OPERATOR surface_stranger.= (LEFTARG = bigint, RIGHTARG = integer, FUNCTION = surface_stranger.equals);

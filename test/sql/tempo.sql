@@ -13,7 +13,7 @@ CREATE TABLE x AS SELECT rollout_agg(id, rollout, no, id % 2, ascii(action), rew
 SELECT count(*) FILTER (WHERE off(a.advantage, v.expected)) AS off, count(*) AS steps
 FROM x, tempo(g) a JOIN unnest('{1.1546985383827155,1.4433731729783945,2.020722442169752,-0.5773492691913577,-0.28867463459567877,-1.443373172978394,-0.5773492691913577,-1.1546985383827153}'::float8[])
 	WITH ORDINALITY v(expected, id) ON id = step_id;
--- where nothing branches, GRPO's advantage to the last bit
+-- without branches, GRPO's advantage to the last bit
 SELECT bool_and(a.advantage = b.advantage) AS same, count(*) FROM x, tempo(g) a JOIN x y ON true, grpo(y.g) b WHERE b.step_id = a.step_id AND a.value = a.next_value;
 -- one rollout; equal returns whose mean is not exact
 SELECT DISTINCT a.advantage FROM (SELECT rollout_agg(i, 1, i, 1, i, i) g FROM generate_series(1, 3) i) y, tempo(g) a;

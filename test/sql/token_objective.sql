@@ -4,8 +4,8 @@ SET search_path = training, stepadv, public;
 \set VERBOSITY terse
 SET extra_float_digits = 0;
 
--- Ratios 2, 1, 0.5 and, left out, 1; the bounds 0.8 and 1.5. A = 1: min(2, 1.5) + 1 + 0.5 = 3; A = -1: -2 - 1 - 0.8 = -3.8, with dual
--- clip 1.25 -1.25 - 1 - 0.8; gspo: the mean is 1. cispo: 1.5, 1 and 0.8 times logp_new -1 + ln 2, -1, -1 - ln 2.
+-- Ratios 2, 1, 0.5 and, left out, 1; the bounds 0.8 and 1.5. A = 1: min(2, 1.5) + 1 + 0.5 = 3; A = -1: -2 - 1 - 0.8 = -3.8, with dual clip 1.25 -1.25 - 1 - 0.8; gspo: the
+-- mean is 1. cispo: 1.5, 1 and 0.8 times logp_new -1 + ln 2, -1, -1 - ln 2.
 CREATE TABLE x AS SELECT ARRAY[-1 + ln(2::float8), -1, -7, -1 - ln(2::float8)] AS new, ARRAY[-1, -1, -7, -1]::float8[] AS old, '{t,t,f,t}'::boolean[] AS mask;
 SELECT k, a, d, o.n_tokens, o.objective, abs(o.log_ratio) < 1e-15 AS even, o.min_ratio, o.max_ratio, o.n_below, o.n_above, o.n_clipped FROM x, (VALUES ('ppo', 1, NULL::float8), ('ppo', -1, NULL), ('ppo', -1, 1.25), ('gspo', 1, NULL), ('cispo', 1, NULL), ('cispo', 0, NULL)) v(k, a, d),
 	token_objective(new, old, mask, a, k, clip_low => 0.2, clip_high => 0.5, dual_clip => d) o;

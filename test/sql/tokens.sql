@@ -2,7 +2,7 @@
 SET client_min_messages = warning;
 SET jit = off;
 \set SHOW_CONTEXT never
--- Makes the views of all attachments anew, and those that are asked for; a row each.
+-- Rebuilds the views of all attachments; a row each.
 CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
 DECLARE
 	a record;
@@ -32,13 +32,13 @@ INSERT INTO by_hand VALUES (11, 1, 1, '{1,2}', '{3}'), (12, 1, 2, '{1,2,3,4}', '
 SELECT (l).n_rollouts, (l).n_steps, (l).n_tokens, (l).n_unique_tokens FROM (SELECT stepadv.token_lineage(step_id, rollout_id, step_no, prompt, response) AS l FROM by_hand) x;
 SELECT s.* FROM (SELECT stepadv.token_lineage(step_id, rollout_id, step_no, prompt, response ORDER BY random()) AS l FROM by_hand) x, stepadv.step_lineage(x.l) s;
 
--- What is not known counts nowhere, and what comes after it cannot be compared with it; no tokens at all are known to be none.
+-- Unknown tokens count nowhere, and the step after them cannot be compared; an empty array is known to have none.
 SELECT (l).n_rollouts, (l).n_steps, (l).n_tokens, (l).n_unique_tokens, s.*
 FROM (SELECT stepadv.token_lineage(n, 1, n, p, r) AS l FROM (VALUES (1, '{}'::integer[], '{}'::integer[]), (2, '{}', '{}'), (3, '{}', '{4}'), (4, '{}', NULL), (5, '{4}', '{}'), (6, NULL, '{5}'), (7, NULL, NULL), (NULL, '{4}', '{7,8,9}')) v(n, p, r)) x, stepadv.step_lineage(x.l) s;
 SELECT stepadv.token_lineage(n, 1, n, '{1}'::integer[], '{1}'::integer[]) IS NULL AS of_no_steps, count(*) FROM (VALUES (NULL::integer)) v(n);
 SELECT * FROM stepadv.step_lineage(NULL);
 
--- Refused.
+-- Errors.
 SELECT stepadv.token_lineage(1, NULL, 1, '{}'::integer[], '{}'::integer[]);
 SELECT stepadv.token_lineage(NULL, 7, 1, '{}'::integer[], '{}'::integer[]);
 SELECT stepadv.token_lineage(n, 7, 3, '{}'::integer[], '{}'::integer[]) FROM generate_series(1, 2) n;
@@ -50,7 +50,7 @@ SELECT * FROM stepadv.step_lineage(ROW(1, 1, 1, 1, '{1}', '{1}', '{1}', '{1}', '
 SELECT * FROM stepadv.step_lineage(ROW(1, 1, 1, 1, '{1}', '{1}', '{1}', '{NULL}', '{1}', '{1}', '{1}', '{1}')::stepadv.token_lineage);
 SELECT * FROM stepadv.step_lineage(ROW(1, 1, 1, 1, NULL, '{1}', '{1}', '{1}', '{1}', '{1}', '{1}', '{1}')::stepadv.token_lineage);
 SELECT * FROM stepadv.step_lineage(ROW(0, 0, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')::stepadv.token_lineage);
--- In views it costs the rollout: 1 has a NULL, 2 two steps with one number, 3 a step without an id, 4 is sound.
+-- In views a defect costs the rollout: 1 has a NULL, 2 two steps with one number, 3 a step without an id, 4 is sound.
 SELECT (l).n_rollouts, (l).n_tokens, (l).n_unique_tokens, s.*
 FROM (SELECT stepadv_internal.lenient_token_lineage(i, r, n, p, '{}'::integer[]) AS l
 	FROM (VALUES (1, 1, 1, '{5,6}'::integer[]), (2, 1, 2, '{5,NULL}'), (3, 2, 1, '{5}'), (4, 2, 1, '{5}'), (NULL, 3, 1, '{5}'), (6, 4, 1, '{5,7}'), (7, NULL, 1, '{5}')) v(i, r, n, p)) x, stepadv.step_lineage(x.l) s;
@@ -86,11 +86,11 @@ SELECT (SELECT lineage FROM at_once) = stepadv.token_lineage(step_id, rollout_id
 SET stepadv.enable_step_scan = off;
 SELECT count(*) AS not_as_plain_sql FROM (SELECT * FROM expected EXCEPT ALL SELECT s.* FROM lineages l, stepadv.step_lineage(l.lineage) s) x;
 RESET stepadv.enable_step_scan;
--- As a window's aggregate: the value of what came so far, read before more comes.
+-- As a window aggregate: the value so far is read before more rows are added.
 SELECT count(DISTINCT (l).n_steps) AS lengths, max((l).n_unique_tokens) AS most, bool_and((l).n_unique_tokens = p.n) AS as_plain_sql
 FROM (SELECT step_id, stepadv.token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids) OVER (ORDER BY step_id) AS l FROM steps WHERE step_id <= 12) x,
 	LATERAL (SELECT count(DISTINCT prefix) AS n FROM prefixes q WHERE q.step_id <= x.step_id) p;
--- Long sequences that differ late: nothing is looked at but the tokens.
+-- Long sequences that differ late: only tokens are compared.
 SELECT (l).n_tokens, (l).n_unique_tokens, (SELECT string_agg(coalesce(differs_at::text, '-'), ' ' ORDER BY step_no) FROM stepadv.step_lineage(l)) AS differs_at
 FROM (SELECT stepadv.token_lineage(n, 1, n, (SELECT array_agg(i) FROM generate_series(1, 100000 + n) i), ARRAY[100000 + n + (n % 2)]) AS l FROM generate_series(1, 4) n) x;
 
@@ -119,8 +119,8 @@ SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', colum
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"ended_at": "ended"}', views => '{all}');
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"response_token_ids": "r"}', views => '{all}') v WHERE v.view_name::text LIKE '%lineage%';
 
--- What maintain keeps about single groups equals what is computed when nothing is kept, after any change: tokens, rewards, rows, groups; with a version
--- in the steps' own rows, by statements, transactions and refreshes.  Of the same table, plain is not maintained.
+-- Kept values of groups equal those computed without, after any change: tokens, rewards, rows, groups; with a version in the steps' own rows, by statements, transactions and
+-- refreshes. Of the same table, plain is not maintained.
 CREATE TABLE talk AS SELECT g * 20 + r * 5 + n AS id, 't' || g % 6 AS task, g AS grp, r AS rollout, n, CASE WHEN (g + r) % 5 > 0 THEN 'v' || (g + r * (g % 2)) % 3 END AS version, 's' || (g * r + n * n) % 4 AS state, 'a' || (r + n) % 2 AS action,
 		CASE WHEN n = 4 THEN (g + r) % 2 END AS reward, (SELECT array_agg(i) FROM generate_series(1, 4 + 3 * n) i) AS prompt, ARRAY[5 + 3 * n, CASE WHEN (g + r + n) % 4 > 0 THEN 6 + 3 * n ELSE 0 END] AS response
 	FROM generate_series(1, 24) g, generate_series(0, 3) r, generate_series(0, 4) n;
@@ -158,7 +158,7 @@ BEGIN
 	END CASE;
 END
 $$;
--- differs: not what plain says, then or after refresh.
+-- differs: not equal to plain, then or after refresh.
 CREATE FUNCTION keep(how text, from_seed integer) RETURNS TABLE (maintained text, differs text, problems bigint, after_refresh text, n_changes integer) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM stepadv.maintain('talk', 'kept', how);
@@ -186,7 +186,7 @@ SELECT * FROM keep('triggers', 1);
 SELECT * FROM keep('refresh', 61);
 SELECT count(*) > 200 AS rows, count(DISTINCT grp) > 15 AS groups FROM talk;
 SELECT stepadv.maintain('talk', 'kept') IS NOT NULL AS maintained;
--- Tokens alone: a rollout of which nothing is known any more.
+-- Tokens alone: a rollout without any other values.
 UPDATE talk SET response = '{1,NULL}' WHERE grp = 5 AND n = 1;
 SELECT differ();
 SELECT stepadv.refresh('talk', 'kept') AS refreshed, differ(), (SELECT count(*) FROM stepadv.check_maintained('talk', 'kept')) AS problems;

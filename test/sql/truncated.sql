@@ -1,5 +1,4 @@
--- batch_td(truncated => 'bootstrap'): rollouts that were cut off lead on to the state in which they were; by
--- hand, against plain SQL on random groups, and on the simulator against the truth.
+-- batch_td(truncated => 'bootstrap'): truncated rollouts lead to their last state; by hand, against plain SQL on random groups, and on the simulator against exact values.
 CREATE SCHEMA truncated;
 SET search_path = truncated, stepadv, public;
 SET jit = off;
@@ -18,12 +17,12 @@ CREATE TABLE chain AS SELECT folded('1 1 1 0, 1 2 1 0 3 true, 2 3 1 0, 2 4 1 1')
 SELECT lambda, truncated, array_agg(round(v::numeric, 12) ORDER BY step_id) AS v, array_agg(DISTINCT advantage) AS advantage, array_agg(round(return::numeric, 12) ORDER BY step_id) AS returns
 FROM chain, unnest('{0,0.5,1}'::float8[]) lambda, unnest('{fail,bootstrap}'::text[]) truncated, batch_td(g, lambda => lambda, truncated => truncated, gamma => 0.9, prior => 0)
 GROUP BY lambda, truncated ORDER BY truncated DESC, lambda;
--- gamma 0.5, 1, and 0, for which nothing that comes later counts
+-- gamma 0.5, 1, and 0, with which later rewards do not count
 SELECT gamma, lambda, array_agg(v ORDER BY step_id) AS v FROM chain, unnest('{0,0.5,1}'::float8[]) gamma, unnest('{0,0.5,1}'::float8[]) lambda, batch_td(g, gamma => gamma, lambda => lambda, truncated => 'bootstrap', prior => 0)
 GROUP BY gamma, lambda ORDER BY gamma, lambda;
 -- prior 1 of the success rate 1/2, gamma 0.5: V(4) = (1 + 1/2) / 2, V(3) = (V(4) / 2 + 1/2) / 2 = 7/16, V(2) = (7/32 + 1/2) / 2 = 23/64
 SELECT array_agg(v * 64 ORDER BY step_id) AS v_64 FROM chain, batch_td(g, gamma => 0.5, prior => 1, truncated => 'bootstrap', prior_mean => 'success_rate');
--- what is rewarded on the way is kept: 0.5 + 0.9 * 0.9
+-- rewards on the way are kept: 0.5 + 0.9 * 0.9
 SELECT step_id, round(q::numeric, 12) AS q FROM batch_td(folded('1 2 1 0.5 3 true, 2 3 1 0, 2 4 1 1'), truncated => 'bootstrap', gamma => 0.9, prior => 0);
 
 -- Cut off in a state that is on the rollout's own way: V(1) = 0.9 V(2), V(2) = (0.9 V(1) + 1) / 2 for the cut and the
@@ -40,9 +39,9 @@ SELECT lambda, step_id, round((v * 0.785)::numeric, 12) AS v_785 FROM unnest('{0
 CREATE TABLE rules AS SELECT folded('1 1 1 0 50 true, 2 2 1 0 50, 3 3 1 0 50 false, 4 4 1 0 - true, 5 5 1 0 51 true, 6 6 1 0 52 true, 7 52 1 - 50 true, 8 8 1 0 - true, 8 - 1 0 - true,
 	9 9 1 0 50 true true, 10 10 1 0.25 50 true, 11 50 1 1') AS g;
 SELECT rollout_id, step_id, f.v AS fail, b.v AS bootstrap FROM rules, batch_td(g, gamma => 0.5, prior => 0) f JOIN batch_td(g, gamma => 0.5, truncated => 'bootstrap', prior => 0) b USING (rollout_id, step_id) ORDER BY step_id;
--- An unjudged rollout that was cut off tells nothing; a reward of 0 does: then it leads on.
+-- An unjudged truncated rollout takes no part; a reward of 0 makes it judged: then it leads on.
 SELECT reward, array_agg(v) AS v FROM (VALUES ('-'), ('0')) r(reward), batch_td(folded(format('1 1 1 %s 2 true, 2 2 1 1', reward)), gamma => 0.5, truncated => 'bootstrap', prior => 0) GROUP BY reward;
--- no value of it at all: the same, and to the bit what it was
+-- no value of it at all: the same, to the bit as without
 SELECT bool_and(f = b) FROM (SELECT folded('1 1 1 0, 1 2 1 0 3, 2 3 1 0, 2 4 1 1') AS g) y, batch_td(g, gamma => 0.9, prior => 0) f JOIN batch_td(g, truncated => 'bootstrap', gamma => 0.9, prior => 0) b USING (step_id);
 
 -- Without an end: 1 and 2 lead to each other and are cut off there, 0 leads to them by its second rollout. Discounted there is a
@@ -94,7 +93,7 @@ WITH RECURSIVE edge AS (
 ) SELECT * FROM ends;
 SELECT count(*) AS judged, count(cut) AS cut_off, count(*) FILTER (WHERE cut IS NOT NULL AND NOT EXISTS (SELECT FROM ending e WHERE (e.n, e.state) = (j.n, j.cut) AND NOT by_return)) AS endless,
 	count(*) FILTER (WHERE cut IS NOT NULL AND NOT EXISTS (SELECT FROM ending e WHERE (e.n, e.state) = (j.n, j.cut) AND by_return)) AS endless_by_return FROM judged j;
--- V <- c + M V, squared again and again, as in equivalence.sql; the value of the state after the last step in full.
+-- V <- c + M V, squared repeatedly, as in equivalence.sql; the value of the state after the last step in full.
 CREATE FUNCTION reference(gamma float8, lambda float8, prior float8, baseline float8)
 RETURNS TABLE (id integer, q float8, v float8) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -127,14 +126,14 @@ SELECT o.*, d.* FROM (VALUES (0.9, 0, 0, NULL), (1, 0, 0, NULL), (0.8, 0.5, 0, N
 		count(*) FILTER (WHERE abs(a.v - e.v) > 1e-9 * greatest(1, abs(e.v)) OR abs(a.q - e.q) > 1e-9 * greatest(1, abs(e.q)) OR abs(a.advantage - (e.q - e.v)) > 1e-9 * greatest(1, abs(e.v))) AS off
 	 FROM (SELECT a.* FROM random, batch_td(g, gamma => o.gamma, lambda => o.lambda, prior => o.prior, baseline => o.baseline, truncated => 'bootstrap') a WHERE a.advantage IS NOT NULL) a
 	 FULL JOIN reference(o.gamma, o.lambda, o.prior, o.baseline) e ON e.id = a.step_id) d;
--- it is not as if nothing were cut off
+-- differs from a group without truncation
 SELECT count(*) FILTER (WHERE abs(f.v - b.v) > 0.01) > 1000 AS others FROM random, batch_td(g, gamma => 0.9, prior => 0) f JOIN batch_td(g, truncated => 'bootstrap', gamma => 0.9, prior => 0) b USING (step_id);
 -- in any order of rollouts and rows
 SELECT gamma, count(*), count(*) FILTER (WHERE abs(a.v - b.v) > 1e-9 * greatest(1, abs(a.v)) OR abs(a.advantage - b.advantage) > 1e-9 * greatest(1, abs(a.v))) AS off
 FROM random JOIN (SELECT n, rollout_agg(id, 1000 - r * 7 % 13, t * 3, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, truncated, NULL ORDER BY md5(id::text)) AS turned FROM step GROUP BY n) t USING (n),
 	unnest('{0.9,1}'::float8[]) gamma, batch_td(g, gamma => gamma, truncated => 'bootstrap', prior => 0) a JOIN batch_td(turned, gamma => gamma, truncated => 'bootstrap', prior => 0) b USING (step_id) GROUP BY gamma ORDER BY gamma;
 
--- with a history: what it is over both, for rollouts of one's own, in a group that knows of no cut as well
+-- with a history: as over both, for the group's own rollouts, also in a group without truncation
 SELECT gamma, count(*) AS compared, count(*) FILTER (WHERE abs(a.v - b.v) > 1e-9 * greatest(1, abs(b.v)) OR abs(a.advantage - b.advantage) > 1e-9 * greatest(1, abs(b.v))) AS off, count(*) FILTER (WHERE abs(a.v - c.v) > 0.01) > 100 AS learned
 FROM (SELECT n, rollout_agg(id, r, t, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, CASE WHEN n % 3 > 0 THEN truncated END, NULL) FILTER (WHERE r % 2 = 0) AS own,
 		rollout_agg(id, r, t, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, truncated, NULL) FILTER (WHERE r % 2 = 1) AS before FROM step GROUP BY n HAVING count(*) FILTER (WHERE r % 2 = 0) > 0) h,
@@ -142,15 +141,15 @@ FROM (SELECT n, rollout_agg(id, r, t, s, a, reward, success, next_state, NULL, N
 	batch_td(own, gamma => gamma, truncated => 'bootstrap', history => before, prior => 0) a JOIN batch_td(pooled, gamma => gamma, truncated => 'bootstrap', prior => 0) b USING (step_id) JOIN batch_td(own, gamma => gamma, truncated => 'bootstrap', prior => 0) c USING (step_id)
 GROUP BY gamma ORDER BY gamma;
 
--- Large: a ring of 20000 states, each rollout once around and cut off in its first state, but for one that ends and is rewarded: 1 everywhere.
+-- Large: a ring of 20000 states, each rollout once around and truncated in its first state, except one that ends and is rewarded: 1 everywhere.
 -- Without it nothing ends: 0 everywhere, and discounted, with a reward of 1 by step, 10.
 SELECT rewarded, gamma, count(*), round(min(v)::numeric, 6) AS least, round(max(v)::numeric, 6) AS most
 FROM (SELECT rewarded, rollout_agg(r * 50000 + t, r, t, t, 1, CASE WHEN rewarded < 2 THEN (r = rewarded AND t = 19999)::integer ELSE 1 END, NULL, CASE WHEN r <> rewarded THEN (t + 1) % 20000 END, NULL, NULL, NULL, NULL, NULL, r <> rewarded, NULL) AS g
 	FROM generate_series(1, 3) r, generate_series(0, 19999) t, generate_series(0, 2) rewarded WHERE rewarded < 2 OR r <> 2 GROUP BY rewarded) y, unnest('{0.9,1}'::float8[]) gamma,
 	batch_td(g, gamma => gamma, truncated => 'bootstrap', prior => 0) WHERE (rewarded < 2) = (gamma = 1) GROUP BY 1, 2 ORDER BY 1, 2;
 
--- ---- The simulator: two fifths of its rollouts are cut off after 16 steps. The truth knows of no cut: taken for failures they
--- make every state worth less than it is, and what leads far from the goal no worse than what leads nearer.
+-- ---- The simulator: two fifths of its rollouts are truncated after 16 steps; exact values are without truncation. Taken for failures they
+-- lower every state's value, and hide that states far from the goal are worse.
 \i test/sim/simulator.sql
 CREATE TABLE exact AS
 SELECT gamma, t AS task, signature_hash(sim.state_text(v.state)) AS state, signature_hash(v.action) AS action, v.v, v.q - v.v AS advantage
@@ -170,7 +169,7 @@ SELECT gamma, round(avg(off) FILTER (WHERE truncated = 'fail')::numeric, 2) AS o
 	corr(advantage, truth) FILTER (WHERE truncated = 'bootstrap') > corr(advantage, truth) FILTER (WHERE truncated = 'fail') + 0.05 AS correlate_better
 FROM measured GROUP BY gamma ORDER BY gamma;
 
--- ---- attach: rollouts that a column says were cut off. Without the option nothing is fed of it.
+-- ---- attach: rollouts that a column marks as truncated. Without the option it is not used.
 CREATE TABLE runs (task text, run integer, n integer, seen text, did text, score float8, led_to text, stopped boolean, policy bigint, PRIMARY KEY (task, run, n));
 INSERT INTO runs VALUES ('a', 1, 1, 's1', 'x', 0, NULL, NULL, 7), ('a', 1, 2, 's2', 'x', 0, 's3', true, NULL), ('a', 2, 1, 's3', 'x', 0, NULL, NULL, 7), ('a', 2, 2, 's4', 'x', 1, NULL, false, 8),
 	('b', 1, 1, 's1', 'x', 0, 's1', true, 1), ('b', 2, 1, 's1', 'y', 1, NULL, NULL, 1);
@@ -186,17 +185,17 @@ SELECT count(*), count(*) FILTER (WHERE c.cut_off = o.advantage) AS as_cut_off, 
 FROM runs_compare c JOIN runs_cut_off o USING (task, run, n) JOIN runs_batch_td f USING (task, run, n);
 SELECT sum(t.n_steps) AS steps, round((sum(t.mean_abs_advantage * t.n_steps) / sum(t.n_steps))::numeric, 12) AS over_time, round((SELECT avg(abs(o.advantage)) FROM runs_cut_off o)::numeric, 12) AS by_step
 FROM runs_advantage_over_time t WHERE t.method = 'cut_off';
--- what _rollouts and _problems showed before they show: the policy of the rollout's beginning, and no problem where nothing folds it
+-- what _rollouts and _problems showed before: the first policy of the rollout, and no problem where nothing folds it
 SELECT task, rollout_id, judged, policy_step FROM runs_rollouts ORDER BY 1, 2;
 SELECT problem FROM runs_problems WHERE rollout_id IS NOT NULL;
--- Kept, and kept up to date: by what says that a rollout was cut off, and where it led.
+-- Kept, and kept up to date: with the mark of truncation, and the next state.
 SELECT maintain('runs', prefix => 'runs') IS NOT NULL AS maintained;
 SELECT task, run, n, round(v::numeric, 12) AS v FROM runs_cut_off ORDER BY 1, 2, 3;
 UPDATE runs SET stopped = false WHERE task = 'b';
 UPDATE runs SET led_to = 's4' WHERE (task, run, n) = ('a', 1, 2);
 SELECT task, run, n, round(v::numeric, 12) AS v FROM runs_cut_off ORDER BY 1, 2, 3;
 SELECT count(*) FROM check_maintained('runs', prefix => 'runs');
--- A method of one's own that reads the policies: then they are folded, and two of them cost the rollout its place there alone.
+-- A user's method that reads the policies: then they are folded, and two of them cost the rollout its estimates there alone.
 CREATE FUNCTION by_policy(rollouts rollout_group) RETURNS TABLE (rollout_id bigint, policy_step bigint) LANGUAGE sql IMMUTABLE AS 'SELECT r.rollout_id, r.policy_step FROM stepadv.rollouts(rollouts) r';
 SELECT register_method('by_policy(rollout_group)', uses => '{policy_step}', description => 'a row per rollout');
 SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"policy_step": "policy"}', views => '{all}', prefix => 'own');
@@ -213,14 +212,14 @@ INSERT INTO rl.rollouts (task_id, run_id, policy_version, rollout_id, outcome, t
 INSERT INTO rl.steps (task_id, run_id, policy_version, rollout_id, step_no, state, action_hash, next_state) VALUES ('t', 'r', '1', 'one', 0, 1, 1, NULL), ('t', 'r', '1', 'one', 1, 2, 1, 3), ('t', 'r', '1', 'two', 0, 3, 1, NULL);
 SELECT r.truncated, b.step_no, round(b.v::numeric, 12) AS v, g.truncated AS of_the_table FROM rl.steps_values v, rollouts(v.rollouts) r, batch_td(v.rollouts, truncated => 'bootstrap', gamma => 0.9, prior => 0) b, rl.steps_rollouts g
 WHERE b.rollout_id = r.rollout_id AND g.n_steps = r.n_steps ORDER BY r.n_steps DESC, 2;
--- Refusals of attach: nothing says which, or where they led; no boolean.
+-- Errors of attach: no column with the mark or the next state; not boolean.
 SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"truncated": "stopped"}', views => '{all}', prefix => 'no', options => '{"batch_td": {"truncated": "bootstrap"}}');
 SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"next_state": "led_to"}', views => '{all}', prefix => 'no', options => '{"truncated": "bootstrap"}');
 SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"truncated": "score"}', views => '{all}', prefix => 'no');
 SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"truncated": "stoped"}', views => '{all}', prefix => 'no');
 SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"truncated": "stopped"}', views => '{all}', prefix => 'no', options => '{"batch_td": {"truncated": "continue"}}');
 
--- Refusals
+-- Errors
 SELECT count(*) FROM chain, batch_td(g, truncated => 'continue', gamma => 0.9, prior => 0);
 SELECT count(*) FROM chain, batch_td(g, truncated => NULL, gamma => 0.9, prior => 0);
 

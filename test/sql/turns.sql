@@ -65,8 +65,7 @@ g AS (SELECT rollout_agg(k, rollout_id, k, NULL, NULL, CASE k WHEN 3 THEN outcom
 SELECT count(*), bool_and(near(advantage, expected[step_no]))
 FROM g, mt_grpo(g, discount => 0.5) JOIN r USING (rollout_id);
 
--- Random groups of rollouts with 0 to 5 turns: some without reward or success
--- (not judged), some whose outcome comes in a row of its own
+-- Random groups of rollouts with 0 to 5 turns: some without reward or success (not judged), some with the outcome in a separate row
 CREATE FUNCTION pseudorandom(VARIADIC seed text[]) RETURNS float8 LANGUAGE sql IMMUTABLE
 RETURN ('x' || substr(md5(array_to_string(seed, ' ')), 1, 8))::bit(32)::bigint / 4294967296.0;
 CREATE TABLE rollout AS
@@ -181,7 +180,7 @@ FROM (SELECT g, rollout_agg(rollout_id * 10 + k, rollout_id, k, NULL, NULL, outc
 	 LATERAL (SELECT max(step_no) AS last FROM steps(rollouts) s WHERE s.rollout_id = m.rollout_id) l
 WHERE o.step_id = m.step_id;
 
--- The reward of the last turn of the longest rollouts is the outcome's business
+-- The reward of the last turn of the longest rollouts belongs to the outcome
 SELECT turn_advantage, advantage FROM (
 	SELECT rollout_agg(r, r, 1, NULL, NULL, 0, NULL, NULL, NULL, r, NULL) AS g FROM generate_series(1, 3) r) x, mt_grpo(g);
 
@@ -213,7 +212,7 @@ SELECT * FROM two_group, mt_grpo(g, lambda => 'NaN');
 SELECT * FROM two_group, mt_grpo(g, turn_coef => -1);
 SELECT * FROM two_group, mt_grpo(g, discount => 1.01);
 SELECT * FROM two_group, mt_rloo(g, unequal => 'pad');
--- Overflow is told
+-- Overflow is an error
 SELECT a.* FROM (SELECT rollout_agg(r * 10 + k, r, k, NULL, NULL, r) AS g FROM generate_series(1, 2) r, generate_series(1, 2) k) x,
 				mt_rloo(g, lambda => 1.7e308) a;
 

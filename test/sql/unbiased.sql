@@ -1,8 +1,5 @@
--- On the simulator, whose exact values are known: what rtmc estimates from the
--- few rollouts of a group is right on average over many independent groups.
--- (The first visits of a state and action are independent of one another, given
--- that there are so many, so the mean of Q over the groups that have any is
--- exactly the action's value.)
+-- On the simulator, whose exact values are known: rtmc is unbiased on average over many independent groups. (The first visits of a state and action are independent of
+-- each other given their number, so the mean of Q over groups that have any is the action's value.)
 SET jit = off;
 \i test/sim/simulator.sql
 SET search_path = stepadv, public;
@@ -25,15 +22,14 @@ SELECT e.gamma, task, state, action, m.n, (m.q - e.q) / (m.sd / sqrt(m.n)) AS z
 FROM exact e JOIN (
 	SELECT task, state, action, count(*) AS n, avg(q) AS q, stddev(q) AS sd
 	FROM estimate GROUP BY task, state, action HAVING count(*) >= 100 AND stddev(q) > 0) m USING (task, state, action);
--- Every pair within 4.5 standard errors, together as far off as chance has it (0.8 on average).
+-- Every pair within 4.5 standard errors, and together as far off as chance predicts (0.8 on average).
 SELECT count(*) > 60 AS pairs, max(abs(z)) < 4.5 AS none_is_off, avg(abs(z)) BETWEEN 0.6 AND 1.0 AS as_chance_has_it,
 	sum(n) > 50000 AS estimates
 FROM mean WHERE gamma = 0.9;
--- Those of another discount are not.
+-- Values for another discount are not.
 SELECT max(abs(z)) > 20 AS off FROM mean WHERE gamma = 0.8;
 
--- The square of the standard error is on average the variance that Q really has,
--- at each number of visits.
+-- The square of the standard error is on average the true variance of Q, at each number of visits.
 SELECT n_action, sum(mean_square) / sum(variance) BETWEEN 0.95 AND 1.05 AS right_on_average, count(*) > 10 AS pairs
 FROM (
 	SELECT task, state, action, n_action, avg(stderr ^ 2) AS mean_square, variance(q) AS variance

@@ -1,5 +1,4 @@
--- maintain: kept groups are those of a fresh fold, views show the same.  What
--- happens between sessions is in the isolation tests and in test/t/upkeep.pl.
+-- maintain: kept groups equal a fresh fold, and views show the same. Concurrent sessions: isolation tests and test/t/upkeep.pl.
 SET client_min_messages = warning;
 SET jit = off;
 \set SHOW_CONTEXT never
@@ -32,8 +31,7 @@ CREATE FUNCTION pg_temp.views_of(schema text, prefix text) RETURNS TABLE (view t
 	WHERE c.relnamespace = quote_ident(schema)::regnamespace AND c.relkind = 'v' AND c.relname LIKE replace(prefix, '_', '\_') || '\_%'
 $$;
 
--- 12 groups of 4 rollouts of 1 to 6 steps; names that need quotes, three keys of
--- odd types, one named as the views' own column is, and one that may be NULL.
+-- 12 groups of 4 rollouts of 1 to 6 steps; names that need quotes, three keys of unusual types, one named as the views' own column is, and one that may be NULL.
 CREATE SCHEMA "up's; ""kept""";
 SET search_path = "up's; ""kept""";
 CREATE TYPE phase AS ENUM ('late', 'early');
@@ -51,8 +49,7 @@ SELECT row_number() OVER (), g % 3 + 0.50, '2026-01-01'::date + g / 6, (ARRAY['l
 FROM generate_series(0, 11) g, generate_series(1, 4) r, LATERAL (SELECT (r * g) % 6 AS len) l, generate_series(0, len) n;
 CREATE INDEX ON "my ""steps""; --" (rollouts, refreshed_at, "phase %s @");
 
--- Every way in which states are made, with every column that any view reads:
--- views show the same to the last digit, and are the old ones again afterwards.
+-- All ways to make states, with every column that any view reads: views show the same to the last digit, and get their old definitions back afterwards.
 CREATE FUNCTION pg_temp.attach_all(states text) RETURNS bigint LANGUAGE sql AS $$
 	SELECT count(*) FROM stepadv.attach('"my ""steps""; --"', '{rollouts,refreshed_at,"phase %s @"}', 'changed', 'n', state => CASE WHEN states IS NULL THEN 'st' END, action => CASE WHEN states = 'signature' THEN NULL ELSE 'act' END, reward => 'score', columns => '{"success": "won", "next_state": "next_st", "value": "v", "turn_reward": "turn", "cost": "price", "tool": "tool", "args": "args", "ok": "ok", "logp_new": "new_lp", "logp_old": "old_lp", "policy_version": "k1", "started_at": "refreshed_at", "category": "tool"}', views => '{all}', prefix => 'p', options => '{"show_columns": ["st", "note"], "rtmc": {"gamma": 0.9}, "success_above": 0.5, "progress_over_time": {"bucket": "1 week"}}'::jsonb || jsonb_build_object('states', states))
 $$;
@@ -119,8 +116,7 @@ TABLE wrong;
 ROLLBACK;
 TABLE wrong;
 SELECT count(*) > 5 AS groups FROM p_folded;
--- A column that no group reads: nothing is folded.  One that every group reads, to
--- the value that it has: the same.
+-- A column that no group reads: nothing is folded.  One that every group reads, set to its old value: the same.
 CREATE TEMP TABLE folded_at AS SELECT * FROM p_folded;
 UPDATE "my ""steps""; --" SET note = 'seen';
 UPDATE "my ""steps""; --" SET score = score, args = args;
@@ -128,7 +124,7 @@ SELECT count(*) AS folded_again FROM p_folded JOIN folded_at b USING (base_rollo
 UPDATE "my ""steps""; --" SET args = '{"command": "ls"}' WHERE id = 1;
 SELECT count(*) AS folded_again FROM p_folded JOIN folded_at b USING (base_rollouts, refreshed_at, "phase %s @") WHERE p_folded._refreshed_at <> b._refreshed_at;
 TABLE wrong;
--- check finds what is wrong: here a value, a row too few, one too many, a table not watched.
+-- check_maintained finds errors: here a value, a missing row, an extra one, a table that is not watched.
 BEGIN;
 UPDATE p_folded SET rollouts = (SELECT b.rollouts FROM p_folded b WHERE b.base_rollouts = 1.5 LIMIT 1) WHERE base_rollouts = 0.5 AND "phase %s @" = 'late' AND refreshed_at = '2026-01-01';
 DELETE FROM p_folded WHERE base_rollouts = 2.5 AND refreshed_at = '2026-03-01';
@@ -138,18 +134,18 @@ SELECT group_key, problem FROM wrong ORDER BY problem, group_key::text;
 SELECT stepadv.refresh('"my ""steps""; --"', full => true) = (SELECT count(*) FROM p_folded) AS all_folded;
 SELECT group_key, problem FROM wrong;
 ROLLBACK;
--- What rollout_agg refuses, the statement is refused.
+-- If rollout_agg refuses the rows, the statement fails.
 INSERT INTO "my ""steps""; --" (id, rollouts, refreshed_at, "phase %s @", changed, n, score) VALUES (3001, 0.5, '2026-01-01', 'late', 'nan', 1, 'NaN');
 INSERT INTO "my ""steps""; --" SELECT 3001, rollouts, refreshed_at, "phase %s @", changed, n FROM "my ""steps""; --" WHERE id = 1;
 TABLE wrong;
--- detach drops all of it, and writers go on.
+-- detach drops all of it, and writes continue.
 SELECT stepadv.detach('"my ""steps""; --"') > 20 AS dropped;
 SELECT c.relname FROM pg_class c WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relname LIKE 'p\_%';
 SELECT p.proname FROM pg_proc p WHERE p.pronamespace = quote_ident(current_schema())::regnamespace;
 INSERT INTO "my ""steps""; --" (id, rollouts, refreshed_at, "phase %s @", changed, n, score) VALUES (3001, 0.5, '2026-01-01', 'late', 'late', 1, 1);
 DROP VIEW wrong;
 
--- Columns that come after attach: the views keep the ones they have, in their places.
+-- Columns added after attach: the views keep theirs, in their places.
 CREATE TABLE grows (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
 CREATE INDEX ON grows (g);
 CREATE TABLE grow_models (g integer, r integer, model text, PRIMARY KEY (g, r));
@@ -164,7 +160,7 @@ SELECT count(*) AS steps, count(*) FILTER (WHERE b IS DISTINCT FROM a) AS differ
 SELECT count(*) > 5 AS dependents_live FROM depends;
 SELECT stepadv.unmaintain('grows');
 SELECT count(*) AS steps, count(*) FILTER (WHERE b IS DISTINCT FROM a) AS differ FROM grpo_before b FULL JOIN grows_grpo a USING (step_id);
--- A view that was dropped stays away.
+-- A view that was dropped stays dropped.
 DROP VIEW grows_rloo;
 SELECT stepadv.maintain('grows');
 SELECT to_regclass('grows_rloo') IS NULL AS away;
@@ -177,7 +173,7 @@ DROP TABLE grows_folded CASCADE;
 INSERT INTO grows VALUES (1000, 1, 1000, 1, 1);
 SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'grows'::regclass;
 ROLLBACK;
--- Two sets of views over one table, each kept in its way.
+-- Two sets of views over one table, each kept in its own mode.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('grows', '{r}', 'r', 'n', reward => 'score', views => '{all}', prefix => 'by_r');
 SELECT stepadv.maintain('grows', prefix => 'by_r', mode => 'refresh');
 DELETE FROM grows WHERE id % 5 = 4;
@@ -198,7 +194,7 @@ SELECT stepadv.detach('grows', 'grows') > 5 AS refused;
 DROP VIEW depends;
 SELECT stepadv.detach('grows') > 5 AS dropped;
 
--- Partitions: written through the parent, directly, cut off, put on.
+-- Partitions: written through the parent, directly, detached, attached.
 CREATE TABLE parts (id integer, g text NOT NULL, r integer, n integer, score float8, PRIMARY KEY (g, id)) PARTITION BY LIST (g);
 CREATE TABLE parts_a PARTITION OF parts FOR VALUES IN ('a', 'aa');
 CREATE TABLE parts_b PARTITION OF parts FOR VALUES IN ('b') PARTITION BY RANGE (id);
@@ -253,7 +249,7 @@ UPDATE up_rl.rollouts SET success = rollout_id < 'r3';
 SELECT count(*) AS wrong FROM stepadv.check_maintained('up_rl.rollout_rows');
 SELECT group_id, n_rollouts, n_judged, n_steps, success_rate FROM up_rl.steps_groups WHERE group_id < 'g3' ORDER BY 1;
 DELETE FROM up_rl.rollouts WHERE rollout_id = 'r4';
--- Refused up to 14 (see tables.sql), where it takes what the hint says.
+-- Refused up to 14 (see tables.sql), where the hint's way is taken.
 DO $$
 BEGIN
 	UPDATE up_rl.rollouts SET group_id = 'other' WHERE group_id = 'g2';
@@ -272,9 +268,8 @@ SELECT count(*) AS wrong, (SELECT count(*) FROM up_rl.steps_folded) AS groups FR
 -- detach of a table that is only shown drops nothing.
 SELECT stepadv.detach('up_rl.steps') AS dropped;
 
--- What the views over time add up is kept with the groups.  The same table is
--- attached a second time and not maintained: both say the same, whatever happens,
--- to all digits but the last, since sums over groups have no order.
+-- The sums of views over time are kept with the groups. The same table is attached a second time and not maintained: both give the same after any change, to all digits
+-- but the last, since sums over groups have no order.
 CREATE FUNCTION pg_temp.differ(prefix text) RETURNS TABLE (view text, n bigint, differ bigint) LANGUAGE plpgsql SET extra_float_digits = -1 AS $$
 BEGIN
 	FOREACH view IN ARRAY '{groups_over_time,progress_over_time,advantage_over_time}'::text[] LOOP
@@ -284,7 +279,7 @@ BEGIN
 	END LOOP;
 END $$;
 CREATE TEMP TABLE folded_before (g text, at timestamptz);
--- Version and time are the rollout's.  A critic's values come late.
+-- Version and time are the rollout's.  Critic values are added later.
 CREATE TABLE ot (id integer PRIMARY KEY, bucket text NOT NULL, r integer, n integer, st text, act text, score float8, v float8, lp_new real[], lp_old real[]);
 CREATE INDEX ON ot (bucket);
 CREATE TABLE ot_runs (bucket text, r integer, version text, began timestamp, note text, PRIMARY KEY (bucket, r));
@@ -296,15 +291,14 @@ CREATE FUNCTION pg_temp.attach_ot(prefix text) RETURNS bigint LANGUAGE sql AS $$
 $$;
 SELECT pg_temp.attach_ot('ot') = pg_temp.attach_ot('plain_ot') AS attached;
 SELECT stepadv.maintain('ot', 'ot');
--- The companion has the columns of _groups_over_time; the group's are the first, whatever else is called so.
+-- The companion has the columns of _groups_over_time; the group's are the first, whatever names others have.
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'ot_digests'::regclass AND attnum > 0;
 SELECT base_bucket, policy_version, bucket AT TIME ZONE 'UTC' AS bucket, n_rollouts, n_steps, return_sum FROM ot_groups_over_time WHERE base_bucket = 'g1' ORDER BY 1, 2, 3;
 SELECT relname FROM pg_class c WHERE relkind = 'v' AND relname LIKE 'ot\_%\_over\_time' AND pg_get_viewdef(oid) NOT LIKE '%ot_digests%';
 SELECT * FROM pg_temp.differ('ot');
 CREATE TEMP VIEW wrong AS SELECT * FROM stepadv.check_maintained('ot', 'ot');
 TABLE wrong;
--- A rollout's version and start; one that moves to another group, is there without
--- steps, comes, goes.
+-- A rollout's version and start; one that moves to another group, exists without steps, is inserted, is deleted.
 UPDATE ot_runs SET version = 'v9' WHERE bucket = 'g1' AND r = 1;
 TABLE wrong;
 SELECT policy_version, n_groups, n_rollouts, n_steps FROM ot_progress_over_time WHERE policy_version = 'v9';
@@ -331,15 +325,14 @@ TABLE wrong;
 SELECT policy_version, bucket, n_groups FROM ot_progress_over_time;
 ROLLBACK;
 TABLE wrong;
--- What no view over time adds up folds nothing.
+-- A column that no view over time reads folds nothing.
 INSERT INTO folded_before SELECT bucket, refreshed_at FROM ot_folded;
 UPDATE ot_runs SET note = 'seen';
 UPDATE ot SET lp_new = lp_old;
 UPDATE ot_runs SET version = version, began = began;
 SELECT count(*) AS folded_again FROM ot_folded f JOIN folded_before b ON b.g = f.bucket WHERE f.refreshed_at <> b.at;
 SELECT * FROM pg_temp.differ('ot');
--- gae of a rollout where only some steps have a value is NULL, with maintain as
--- without, and nobody's error.  (What is one: problems.sql.)
+-- gae of a rollout where only some steps have a value is NULL, with maintain as without, and raises no error. (Errors: problems.sql.)
 UPDATE ot SET v = 0.5 WHERE bucket = 'g3' AND n = 1 OR bucket = 'g1';
 INSERT INTO ot SELECT 2000 + i, 'many ' || i, 1, 1, 's', 'a', 1, CASE WHEN i <> 3 THEN 0.5 END FROM generate_series(1, 9) i UNION ALL SELECT 2100, 'many 3', 2, 1, 's', 'a', 1, 1;
 SELECT bucket FROM ot_digests WHERE digest IS NULL ORDER BY 1;
@@ -357,7 +350,7 @@ FULL JOIN (SELECT row(policy_version, bucket, n_groups, n_steps, success_rate)::
 SELECT count(*) AS rows, count(*) FILTER (WHERE a.v = b.v) AS same
 FROM (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM ot_advantage_over_time WHERE method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc')) a(v)
 FULL JOIN (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM plain_ot_advantage_over_time WHERE method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc')) b(v) USING (v);
--- All of them folded again, with these in between; check sees what else is wrong.
+-- All of them folded again, with these changes; check_maintained finds other errors.
 SELECT stepadv.refresh('ot', 'ot', full => true) = (SELECT count(*) FROM ot_folded) AS all_folded;
 SELECT bucket FROM ot_digests WHERE digest IS NULL ORDER BY 1;
 SELECT count(*) > 10 AS kept FROM ot_digests WHERE digest IS NOT NULL;
@@ -370,7 +363,7 @@ SELECT * FROM wrong ORDER BY 1;
 SELECT stepadv.refresh('ot', 'ot', full => true) > 0 AS mended;
 TABLE wrong;
 ROLLBACK;
--- When the rest of the values is there.
+-- After the remaining values were added.
 UPDATE ot SET v = 0.25 WHERE v IS NULL AND bucket <> 'g2';
 SELECT count(*) FROM ot_digests WHERE digest IS NULL;
 TABLE wrong;
@@ -381,7 +374,7 @@ SELECT group_key, problem FROM wrong;
 ALTER TABLE ot_runs DISABLE TRIGGER ot_maintain_update;
 SELECT group_key, problem FROM wrong ORDER BY 1;
 ROLLBACK;
--- Without that table the groups are kept on, and detach and unmaintain still know what to do.
+-- Without that table groups stay kept, and detach and unmaintain still work.
 BEGIN;
 SET LOCAL client_min_messages = error;
 DROP TABLE ot_digests CASCADE;
@@ -404,7 +397,7 @@ SELECT stepadv.unmaintain('ot', 'ot');
 SELECT stepadv.maintain('ot', 'ot', mode => 'refresh');
 UPDATE ot_runs SET version = 'r' WHERE bucket = 'g1';
 TABLE wrong;
--- Of a group that waits nothing is compared, even where that would be an error.
+-- A pending group is not compared, even where that would be an error.
 BEGIN;
 UPDATE ot SET v = NULL WHERE bucket = 'g3' AND n = 1;
 TABLE wrong;
@@ -423,7 +416,7 @@ TABLE wrong;
 SELECT * FROM pg_temp.differ('ot');
 SELECT stepadv.detach('ot', 'ot') > 20 AS dropped;
 SELECT count(*) AS left_behind FROM pg_class WHERE relname LIKE 'ot\_%over\_time%' OR relname ~ '^ot_(fresh|folded|digests|made)';
--- A table of the name is in the way; a table that only views over many groups read, and that cannot be watched.
+-- A table with the name exists; a table that only views over many groups read, and that cannot be watched.
 SELECT pg_temp.attach_ot('ot') > 20 AS attached;
 CREATE TABLE ot_digests (mine integer);
 SELECT stepadv.maintain('ot', 'ot');
@@ -438,8 +431,7 @@ SELECT stepadv.maintain('ot', 'ot');
 SELECT to_regclass('ot_digests') IS NULL AS none;
 SELECT stepadv.detach('ot') > 20 AS dropped;
 DROP VIEW wrong;
--- Without an index for the groups, and where version and time are in the source (of
--- which there are partitions), or the group has them.
+-- Without an index for the groups, and with version and time in the source (also partitioned), or in the group's columns.
 CREATE TABLE flat (bucket integer, version text, r integer, n integer, score float8, began date) PARTITION BY LIST (bucket);
 CREATE TABLE flat_1 PARTITION OF flat FOR VALUES IN (1);
 CREATE TABLE flat_2 PARTITION OF flat FOR VALUES IN (2, 3);
@@ -461,8 +453,7 @@ SELECT * FROM stepadv.check_maintained('flat');
 SELECT * FROM pg_temp.differ('flat') UNION ALL SELECT * FROM pg_temp.differ('flat_g') ORDER BY 1, 2;
 SELECT stepadv.detach('flat') > 30 AS dropped;
 
--- With refresh nobody refuses the writer; the refresh says which group is broken,
--- and until it is mended the groups are those of before.
+-- With refresh no writer gets an error; the refresh names the broken group, and until it is repaired the groups stay as before.
 CREATE TABLE late_steps (id serial, g integer NOT NULL, "h'" text NOT NULL, r integer, n integer, score integer, PRIMARY KEY (g, "h'", id));
 CREATE VIEW late AS SELECT id, g, "h'", r, n, 1 / score AS score FROM late_steps;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('late', ARRAY['g', 'h'''], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}');
@@ -474,7 +465,7 @@ DELETE FROM late_steps WHERE id = 3;
 SELECT stepadv.refresh('late');
 SELECT count(*) AS groups, (SELECT count(*) FROM late_changed) AS waiting FROM late_folded;
 
--- A source that reads whole rows: which columns count cannot be told.
+-- A source that reads whole rows: the columns that count are unknown.
 CREATE TABLE noted (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, notes jsonb);
 CREATE INDEX ON noted (g);
 CREATE VIEW noted_all AS SELECT t.id, t.g, t.r, t.n, (to_jsonb(t.*) -> 'notes' ->> 'score')::float8 AS score FROM noted t;
@@ -484,7 +475,7 @@ INSERT INTO noted VALUES (1, 1, 1, 1, '{"score": 1}');
 UPDATE noted SET notes = '{"score": 2}';
 SELECT mean_return, (SELECT count(*) FROM stepadv.check_maintained('noted_all')) AS wrong FROM noted_groups;
 
--- Refusals.
+-- Errors.
 SELECT stepadv.maintain(NULL);
 SELECT stepadv.maintain('noted_all', mode => 'sometimes');
 SELECT stepadv.maintain('noted_all', mode => NULL);
@@ -526,13 +517,12 @@ SELECT pg_temp.refused('mixed');
 ALTER TABLE plain ENABLE ROW LEVEL SECURITY;
 SELECT pg_temp.refused('plain');
 ALTER TABLE plain DISABLE ROW LEVEL SECURITY;
--- Nothing of what was refused is left.
+-- The errors left nothing behind.
 SELECT count(*) AS left_behind FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relname LIKE 'refused%';
 SELECT pg_temp.refused('unsafe');
 SELECT relpersistence FROM pg_class WHERE oid = 'refused_folded'::regclass;
 
--- Rights.  The owner has groups kept; a writer needs nothing but the table; a
--- reader of all that is folded may read the groups; nobody else may fold.
+-- Privileges. The owner keeps groups; a writer needs only the table; a user who can read all that is folded can read the groups; no other user can fold.
 CREATE ROLE regress_stepadv_owner;
 CREATE ROLE regress_stepadv_writer;
 CREATE ROLE regress_stepadv_reader;
@@ -549,7 +539,7 @@ GRANT INSERT, UPDATE, DELETE, TRUNCATE, SELECT ON own TO regress_stepadv_writer;
 GRANT SELECT ON own, own_all, own_groups, own_values, own_progress_over_time TO regress_stepadv_reader;
 GRANT SELECT ON own_all TO regress_stepadv_writer WITH GRANT OPTION;
 RESET ROLE;
--- Whoever is allowed to call it, the owner is who folds: not the superuser.
+-- Whoever is allowed to call it, the owner folds: not the superuser.
 SELECT stepadv.maintain('own_all');
 SELECT relname, relowner::regrole FROM pg_class WHERE relname ~ '^own_(folded|fresh|digests|fresh_digests|made_digests)$' ORDER BY 1;
 SELECT count(*) AS functions FROM pg_proc WHERE pronamespace = 'up_owned'::regnamespace;
@@ -560,7 +550,7 @@ UPDATE own SET score = 3 WHERE id = 2;
 DELETE FROM own_folded;
 SELECT stepadv_internal.fold_groups('own_attachment', true);
 SELECT stepadv_internal.drop_triggers('own_attachment', '{}');
--- A trigger of his own has no effect on groups that do not depend on his table.
+-- A writer's own trigger has no effect on groups that do not depend on their table.
 CREATE TEMP TABLE trap (g integer);
 CREATE TRIGGER trap AFTER INSERT ON trap REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION stepadv_internal.keep_groups();
 INSERT INTO trap VALUES (1);
@@ -576,7 +566,7 @@ TRUNCATE trap;
 SELECT stepadv.refresh('own_all', full => true);
 SELECT stepadv.unmaintain('own_all');
 SELECT stepadv.maintain('own_all');
--- Objects of the writer's that look like those that the function means.
+-- Objects of the writer that resemble those that the function means.
 CREATE TEMP TABLE unnest (x integer);
 CREATE FUNCTION pg_temp.unnest(anyarray) RETURNS SETOF record LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'trapped'; END $$;
 CREATE FUNCTION pg_temp.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'trapped'; END $$;

@@ -1,9 +1,8 @@
--- What befalls kept groups: other names, other owners, rights that come and go,
--- tables that change several times in one statement.  See upkeep.sql for the rest.
+-- Changes to kept groups: other names, other owners, privileges granted and revoked, tables that change several times in one statement. See upkeep.sql for the rest.
 SET client_min_messages = warning;
 SET jit = off;
 \set SHOW_CONTEXT never
--- Makes the views of all attachments anew, and those that are asked for; a row each.
+-- Rebuilds the views of all attachments; a row each.
 CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
 DECLARE
 	a record;
@@ -29,8 +28,7 @@ GRANT USAGE ON SCHEMA more TO PUBLIC;
 SET search_path = more;
 SET ROLE regress_stepadv_maker;
 
--- Names: of columns (the group's, one that is folded), tables, the schema, and of
--- what maintain made.  Each is written to, as are those that are made anew.
+-- Renames: of columns (the group's, one that is folded), tables, the schema, and objects that maintain made. Each is written to, as are rebuilt ones.
 CREATE TABLE steps (id integer PRIMARY KEY, task text NOT NULL, r integer, n integer, score float8, version text);
 CREATE INDEX ON steps (task);
 INSERT INTO steps SELECT i, 'task ' || i % 3, i / 6, i / 3 % 2, i % 5, 'v' || i % 2 FROM generate_series(0, 35) i;
@@ -109,13 +107,12 @@ SELECT * FROM stepadv.check_maintained('pairs');
 SELECT p, mean_return FROM pairs_groups ORDER BY p;
 SELECT stepadv.detach('pairs') > 5 AS dropped;
 
--- NULL is nobody's table.
+-- NULL is no table.
 SELECT stepadv.unmaintain(NULL);
 SELECT stepadv.refresh(NULL);
 SELECT stepadv.check_maintained(NULL);
 
--- Several changes in one statement: keys that refer to their own table and
--- cascade, row triggers that write, statements within a statement.
+-- Several changes in one statement: keys that reference their own table and cascade, row triggers that write, statements within a statement.
 CREATE TABLE tree (g integer, id integer, parent integer, r integer, n integer, score float8, PRIMARY KEY (g, id),
 	FOREIGN KEY (g, parent) REFERENCES tree ON UPDATE CASCADE ON DELETE CASCADE);
 SELECT count(*) > 5 AS attached FROM stepadv.attach('tree', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}');
@@ -157,8 +154,7 @@ BEGIN
 END $$;
 SELECT * FROM stepadv.check_maintained('tree');
 SELECT g, n_steps FROM tree_groups ORDER BY g;
--- A trigger on the kept table that writes to the source, while all that the session
--- knows is out of date.
+-- A trigger on the kept table that writes to the source, while the session's caches are out of date.
 CREATE FUNCTION rebound() RETURNS trigger LANGUAGE plpgsql SET search_path = "More; --" AS $$
 BEGIN
 	IF NEW.g = 1000 THEN
@@ -173,7 +169,7 @@ SELECT * FROM stepadv.check_maintained('tree');
 SELECT g, n_steps FROM tree_groups WHERE g > 900 ORDER BY g;
 SELECT stepadv.detach('tree') > 5 AS dropped;
 
--- Rights: what may be read of the tables below may be read of what is kept, as of now.
+-- Privileges: kept groups are readable to users who can now read the tables below.
 CREATE TABLE plain (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8, secret text);
 CREATE INDEX ON plain (g);
 INSERT INTO plain SELECT i, i / 6, i / 3, i % 3, i, 's' FROM generate_series(0, 11) i;
@@ -206,11 +202,11 @@ SELECT g FROM plain GROUP BY g;
 SELECT g FROM plain_folded;
 RESET ROLE;
 SET ROLE regress_stepadv_maker;
--- Not for the owner: he sees all rows, and goes on writing.
+-- Not for the owner, who sees all rows and can still write.
 INSERT INTO plain VALUES (100, 1, 100, 1, 1, 's');
 SELECT g, n_rollouts FROM plain_groups ORDER BY g;
 SELECT * FROM stepadv.check_maintained('plain');
--- Forced upon him: what is folded is all rows nevertheless.
+-- With FORCE ROW LEVEL SECURITY all rows are folded nevertheless.
 ALTER TABLE plain FORCE ROW LEVEL SECURITY;
 INSERT INTO plain VALUES (101, 0, 100, 1, 1, 's');
 RESET ROLE;
@@ -221,8 +217,7 @@ RESET ROLE;
 SET ROLE regress_stepadv_maker;
 SELECT * FROM stepadv.check_maintained('plain');
 
--- Another owner of the table alone: who writes is not refused, who reads is, and
--- whose the groups are can end it.
+-- Another owner of the table alone: writers get no error, readers do, and the owner of the groups can end it.
 RESET ROLE;
 ALTER TABLE plain OWNER TO regress_stepadv_heir;
 \set VERBOSITY terse
@@ -239,7 +234,7 @@ INSERT INTO plain VALUES (103, 0, 103, 1, 1, 's');
 SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'plain'::regclass;
 RESET ROLE;
 ALTER TABLE plain OWNER TO regress_stepadv_maker;
--- All that is his, together.
+-- Everything of the owner, together.
 SET ROLE regress_stepadv_maker;
 SELECT stepadv.maintain('plain');
 RESET ROLE;
@@ -253,8 +248,7 @@ DROP OWNED BY regress_stepadv_maker, regress_stepadv_heir, regress_stepadv_guest
 DROP SCHEMA IF EXISTS "More; --" CASCADE;
 DROP ROLE regress_stepadv_maker, regress_stepadv_heir, regress_stepadv_guest;
 
--- A stranger's trigger that names somebody's attachment folds nothing of it, and
--- runs nothing as its owner; what is inner asks who calls.
+-- Another user's trigger that names an attachment folds nothing of it, and runs nothing as its owner; internal functions check the caller.
 CREATE ROLE regress_more_owner;
 CREATE ROLE regress_more_stranger;
 CREATE SCHEMA more_owner AUTHORIZATION regress_more_owner;
@@ -289,8 +283,7 @@ SELECT * FROM stepadv.check_maintained('more_owner.s');
 DROP SCHEMA more_owner, more_stranger CASCADE;
 DROP ROLE regress_more_owner, regress_more_stranger;
 
--- A rollout comes before its steps: until they are there, what its group has over time
--- is computed when it is read; then it is kept again, or by a refresh.
+-- A rollout comes before its steps: until they exist, its group's part of views over time is computed when it is read; then it is kept again, or by a refresh.
 SELECT count(*) > 15 AS attached FROM stepadv.create_tables('more_rl', group_by => '{group_id}', views => '{all}');
 SET search_path = more_rl;
 INSERT INTO rollouts (group_id, rollout_id, outcome, policy_version, started_at)
@@ -307,7 +300,7 @@ TABLE shown;
 INSERT INTO steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'g1', 'c', n, n, 2 FROM generate_series(1, 4) n;
 SELECT * FROM kept_over_time ORDER BY 1;
 TABLE shown;
--- Two groups in one statement, one of them new; another change than rows that come keeps.
+-- Two groups in one statement, one of them new; a change other than added rows is kept.
 INSERT INTO rollouts (group_id, rollout_id, outcome, policy_version, started_at) SELECT g, 'd', 1, 'v1', '2026-01-01' FROM unnest('{g1,g4}'::text[]) g;
 SELECT * FROM kept_over_time ORDER BY 1;
 TABLE shown;
@@ -326,7 +319,7 @@ TABLE shown;
 INSERT INTO rollouts (group_id, rollout_id, outcome, policy_version, started_at) VALUES ('g6', 'a', 1, 'v2', '2026-01-01');
 SELECT stepadv.refresh('rollout_rows');
 TABLE shown;
--- In a transaction that does not come to its end, nothing has happened.
+-- A transaction that is rolled back changes nothing.
 BEGIN;
 INSERT INTO rollouts (group_id, rollout_id, outcome, policy_version, started_at) VALUES ('g3', 'c', 1, 'v1', '2026-01-01');
 SELECT count(*) FROM kept_over_time WHERE n_rollouts IS NULL;

@@ -1,6 +1,6 @@
--- Groups kept without triggers: found by a watermark, or all of them folded again.
+-- Groups kept without triggers: found by a watermark, or all folded again.
 \set VERBOSITY terse
--- Makes the views of all attachments anew, and those that are asked for; a row each.
+-- Rebuilds the views of all attachments; a row each.
 CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
 DECLARE
 	a record;
@@ -27,14 +27,14 @@ INSERT INTO runs SELECT 'task ' || i / 3, i, 'v' || i % 2, '2026-01-01', clock_t
 INSERT INTO steps SELECT i * 10 + j, 'task ' || i / 3, i, j, j % 2, (i + j) % 2, (j = 3 AND i % 2 = 0)::integer, ARRAY[1, j], ARRAY[j, i], 'note', clock_timestamp()
 FROM generate_series(0, 11) i, generate_series(0, 3) j;
 SELECT count(*) > 35 AS attached FROM stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id", "policy_version": "version", "started_at": "began", "prompt_token_ids": "tokens", "response_token_ids": "answer"}', views => '{all}', options => '{"show_rollouts": "runs", "methods": {}}');
--- What the groups have, from the rows in plain SQL; and as the views show them.
+-- The groups' contents, from the rows in plain SQL; and as the views show them.
 CREATE VIEW truth AS SELECT task, count(DISTINCT run)::integer AS n_rollouts, count(*)::integer AS n_steps, sum(reward) AS returns FROM steps GROUP BY task;
 CREATE VIEW shown AS SELECT g.task, g.n_rollouts, g.n_steps, g.mean_return * g.n_judged AS returns FROM steps_groups g;
 CREATE VIEW difference AS (TABLE truth EXCEPT TABLE shown) UNION ALL (TABLE shown EXCEPT TABLE truth);
 CREATE VIEW versions AS SELECT policy_version, n_rollouts FROM steps_progress_over_time ORDER BY 1;
 CREATE VIEW tokens AS SELECT task, sum(n_prompt_tokens + n_response_tokens) AS n_tokens FROM steps_lineage GROUP BY 1;
 
--- What cannot be meant
+-- Errors
 SELECT stepadv.maintain('steps', mode => 'never');
 SELECT stepadv.maintain('steps', mode => 'watermark', watermark => 'updated_at');
 SELECT stepadv.maintain('steps', watermark => 'updated_at');
@@ -42,7 +42,7 @@ SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at', o
 SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at', overlap => NULL);
 SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'nothing');
 SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'run');
--- Only what is kept beside the groups reads it.
+-- Only views over what is kept beside the groups read it.
 ALTER TABLE runs RENAME updated_at TO another;
 SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at');
 SELECT count(*) > 5 AS attached FROM stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', prefix => 'few');
@@ -66,13 +66,13 @@ DELETE FROM steps WHERE task = 'task 2' AND run = 6;
 UPDATE steps SET task = 'task 9' WHERE task = 'task 3' AND run = 9;
 SAVEPOINT s;
 UPDATE steps SET note = 'another', updated_at = NULL WHERE task = 'task 0';	-- nobody reads it
--- As of then, which check_maintained says.
+-- As of then, which check_maintained shows.
 SELECT * FROM difference ORDER BY task, n_steps;
 SELECT group_key, string_agg(problem, ', ' ORDER BY problem) AS problems FROM stepadv.check_maintained('steps') GROUP BY 1 ORDER BY 1;
 SELECT stepadv.refresh('steps', full => true);
 TABLE difference;
 SELECT * FROM stepadv.check_maintained('steps');
--- What is no part of the groups: versions and tokens.
+-- Columns that are not part of the groups: versions and tokens.
 TABLE versions;
 UPDATE runs SET version = 'v7' WHERE run = 1;
 UPDATE steps SET answer = answer || 5 WHERE id = 40;
@@ -80,7 +80,7 @@ SELECT stepadv.refresh('steps', full => true);
 TABLE versions;
 SELECT count(*) AS wrong FROM (TABLE tokens EXCEPT SELECT task, sum(cardinality(tokens) + cardinality(answer)) FROM steps GROUP BY task) q;
 SELECT * FROM stepadv.check_maintained('steps');
--- A group that is gone; all of them.
+-- A deleted group; all of them.
 DELETE FROM steps WHERE task = 'task 9';
 SELECT stepadv.refresh('steps', full => true);
 TRUNCATE steps;
@@ -89,7 +89,7 @@ SELECT count(*) FROM steps_groups;
 ROLLBACK;
 TABLE difference;
 SELECT * FROM stepadv.check_maintained('steps');
--- What the refresh would not find, check_maintained does.
+-- Changes that the refresh does not find, check_maintained finds.
 BEGIN;
 UPDATE steps_folded SET rollouts = (SELECT rollouts FROM steps_folded WHERE task = 'task 1') WHERE task = 'task 0';
 SELECT DISTINCT group_key FROM stepadv.check_maintained('steps');
@@ -115,34 +115,34 @@ SELECT problem FROM stepadv.maintained() WHERE prefix = 'steps';
 SELECT stepadv.unmaintain('steps');
 TABLE difference;
 
--- By watermark: what it says
+-- By watermark: the column that it names
 SELECT stepadv.maintain('steps', mode => 'refresh', watermark => 'updated_at', overlap => '0');
 SELECT watermark, overlap, seen, seen_until <= as_of AS in_order FROM steps_attachment;
 UPDATE steps SET reward = 5, updated_at = clock_timestamp() WHERE id = 33;
 INSERT INTO steps SELECT 900, 'task 8', 1, 1, 1, 1, 1, '{1}', '{2}', '', clock_timestamp();
 SELECT stepadv.refresh('steps');
 TABLE difference;
--- A NULL says nothing, so the group is folded each time.
+-- A NULL gives no time, so the group is folded each time.
 UPDATE steps SET reward = 6, updated_at = NULL WHERE id = 33;
 SELECT stepadv.refresh('steps'), stepadv.refresh('steps');
 TABLE difference;
 UPDATE runs SET version = 'v8', updated_at = clock_timestamp() WHERE run = 3;
 SELECT stepadv.refresh('steps');
 SELECT * FROM stepadv.check_maintained('steps');
--- Rows that are gone, moved to another group or come with an older time are seen by the number of rows.
+-- Rows that were deleted, moved to another group or inserted with an older time are detected by the number of rows.
 DELETE FROM steps WHERE run = 6;
 INSERT INTO steps SELECT 901, 'task 8', 1, 2, 1, 1, 1, '{1}', '{2}', '', '2020-01-01';
 UPDATE steps SET task = 'task 0', updated_at = clock_timestamp() WHERE run = 3;
 SELECT stepadv.refresh('steps');
 SELECT * FROM stepadv.check_maintained('steps');
--- What changed with an older time, and nothing else, it does not tell of: check_maintained does.
+-- Changes with an older time alone are not detected: check_maintained finds them.
 UPDATE steps SET reward = 9 WHERE id = 900;
 SELECT stepadv.refresh('steps');
 SELECT group_key FROM stepadv.check_maintained('steps') WHERE problem = 'differs from a fresh fold' ORDER BY 1;
 SELECT stepadv.refresh('steps', full => true);
 TABLE difference;
 SELECT * FROM stepadv.check_maintained('steps');
--- What is wrong with the column is said.
+-- Errors about the column.
 ALTER TABLE steps RENAME updated_at TO changed_at;
 SELECT stepadv.refresh('steps');
 ALTER TABLE steps RENAME changed_at TO updated_at;
@@ -150,7 +150,7 @@ SELECT problem FROM pg_temp.anew() WHERE attachment = 'steps_attachment'::regcla
 SELECT * FROM stepadv.check_maintained('steps');
 SELECT stepadv.unmaintain('steps'), to_regclass('steps_seen');
 
--- A view over several tables of which only one tells the group: by triggers refused.
+-- A view over several tables of which only one has the group: with triggers refused.
 CREATE TABLE parts (run integer, step integer, st integer, act integer, reward float8, PRIMARY KEY (run, step));
 INSERT INTO parts SELECT run, step, st, act, reward FROM steps WHERE run < 6 AND task <> 'task 8';
 ALTER TABLE parts ADD updated_at timestamptz DEFAULT now();

@@ -1,6 +1,4 @@
--- Worked cases of the estimators of this room: each group and its expected
--- numbers stand here as published or worked out by hand; off counts the steps
--- whose number is farther than 1e-9 (relative) from the expected one.
+-- Worked cases of the estimators: each group and its expected numbers, as published or by hand; off counts the steps that differ by more than 1e-9 (relative).
 CREATE SCHEMA vectors;
 SET search_path = vectors, stepadv, public;
 
@@ -57,7 +55,7 @@ CREATE VIEW score_groups AS
 SELECT case_id, group_id, rollout_agg(rollout_id, rollout_id, 0, 1, rollout_id, score) AS g
 FROM score GROUP BY case_id, group_id;
 
--- verl: a lone rollout passes its score through
+-- verl: a lone rollout keeps its score
 SELECT s.case_id, count(*), count(*) FILTER (WHERE off(a.advantage, s.expected)) AS off
 FROM score_groups, grpo(g, singleton => 'raw') a JOIN score s USING (rollout_id)
 WHERE s.case_id = score_groups.case_id AND s.group_id = score_groups.group_id
@@ -167,9 +165,8 @@ FROM (VALUES (1, 0.6666666666666666), (2, 0.5), (4, 0.3333333333333333), (8, 0.2
 	rtmc(x.g, prior => 2, baseline => 1) a
 WHERE a.rollout_id = 1 ORDER BY n;
 
--- batch TD: three sets of rollouts, the expected numbers by state and action; the cases are
--- the same group with other options. batch_td_stitch: rollout 3 fails, yet its step of s led to n,
--- from which another succeeded half the time.
+-- batch TD: three sets of rollouts with expected numbers by state and action; the cases are the same group with other options.
+-- batch_td_stitch: rollout 3 fails, yet its step of s led to n, from which another succeeded half the time.
 CREATE TABLE td_step (data text, rollout_id bigint, step_no integer, state text, action text, reward float8);
 INSERT INTO td_step VALUES
 	('stitch', 1, 0, 's', 'left', 0.0), ('stitch', 1, 1, 'm', 'go', 1.0), ('stitch', 2, 0, 's', 'right', 0.0),

@@ -25,7 +25,7 @@ SELECT * FROM vs.steps_flaky ORDER BY task, policy_version;
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b');
 -- More than half.
 SELECT task ->> 'task' AS task, solved, lost, flaky FROM stepadv.compare_versions('vs.steps', 'a', 'b', solved_above => 0.5) ORDER BY 1;
--- The same the other way round.
+-- The same with the versions swapped.
 SELECT bool_and(x.difference = -y.difference AND x.solved = y.lost AND x.lost = y.solved AND x.flaky = y.flaky AND x.p_value = y.p_value AND x.q_value = y.q_value) AS mirrored
 FROM stepadv.compare_versions('vs.steps', 'a', 'b') x JOIN stepadv.compare_versions('vs.steps', 'b', 'a') y USING (task);
 -- Differences 1, 0, -3/4: mean 1/12, variance (121 + 1 + 100)/144/2, t of two degrees of freedom at .975 is .95 sqrt(2 / (1 - .95^2)); of the four choices of two signs, all are as far from 0 as 1/4.
@@ -34,7 +34,7 @@ SELECT x = y AS by_view FROM stepadv.version_difference('vs.steps', 'a', 'b') x,
 -- Other confidence: t of two degrees at .75 is .5 sqrt(2 / .75).
 SELECT abs(high - difference - stderr * 0.5 * sqrt(2 / 0.75)) < 1e-9 AS bound, n_better, n_worse FROM stepadv.version_difference('vs.steps', 'a', 'b', confidence_level => 0.5, max_q_value => 0.1);
 
--- Kept, and where rows changed since.
+-- Kept, and after changes.
 CREATE TABLE vs.before AS SELECT * FROM vs.steps_pass_at_k;
 CREATE TABLE vs.flaky_before AS SELECT * FROM vs.steps_flaky;
 SELECT stepadv.maintain('vs.steps', mode => 'refresh');
@@ -48,7 +48,7 @@ SELECT n_judged_a, n_successes_a, rate_b FROM stepadv.compare_versions('vs.steps
 SELECT stepadv.unmaintain('vs.steps');
 UPDATE vs.steps SET reward = 0 WHERE rollout = 't1 a 3' AND n = 2;
 
--- What cannot be compared.
+-- Errors.
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'c');
 SELECT * FROM stepadv.version_difference('vs.steps', 'c', 'a');
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'x');
@@ -94,7 +94,7 @@ SELECT task, n_judged_a, n_judged_b FROM stepadv.compare_versions('vs.runs', '1'
 SELECT task, n_judged_a, n_judged_b FROM stepadv.compare_versions('vs.runs', '1', '2', division => 'run_id') ORDER BY (task ->> 'task')::integer LIMIT 2;
 SELECT * FROM stepadv.compare_versions('vs.runs', 'p0', 'p1', division => 'part');
 
--- More tasks than all signs are tried of: drawn, by the seed, and the same again; near what all signs say of as many tasks as can be tried.
+-- More tasks than all sign vectors are tried for: random ones by the seed, reproducibly; close to all signs of as many tasks as can be tried.
 SELECT x.n_tasks, x.exact, x = y AS same, x.p_value <> z.p_value AS other, abs(x.p_value - z.p_value) < 0.05 AS near, x.p_value BETWEEN 1 / 10001.0 AND 1 AS a_share
 FROM stepadv.version_difference('vs.runs', '1', '2') x, stepadv.version_difference('vs.runs', '1', '2') y, stepadv.version_difference('vs.runs', '1', '2', seed => 2) z;
 -- In plain SQL: intervals, Fisher by the terms of the hypergeometric distribution, Benjamini and Hochberg by their definition, all signs of twelve tasks.
@@ -116,12 +116,12 @@ FROM (SELECT '{0.25,-0.5,1,0.75,0.25,0,0.5,-0.25,0.125,1,0.5,-0.125,0}'::float8[
 -- Student's bounds: one degree of freedom tan(.475 pi); of many, what tables have.
 SELECT n, round((abs(p.high - p.difference) / p.stderr)::numeric, 10) AS bound FROM unnest('{2,3,11,121,10001}'::integer[]) n, LATERAL (SELECT array_agg(i::float8) AS d FROM generate_series(1, n) i) d, stepadv_internal.paired_difference(d.d, 0.95, 1, 1) p;
 SELECT abs(p.high - 1 - tan(0.475 * pi())) < 1e-9 AS one FROM stepadv_internal.paired_difference('{0,2}', 0.95, 1, 1) p;
--- One task: no interval. None differs: nothing against chance.
+-- One task: no interval. No difference: p is 1.
 SELECT * FROM stepadv_internal.paired_difference('{0.5}', 0.95, 10, 1);
 SELECT * FROM stepadv_internal.paired_difference('{0,0,0}', 0.95, 10, 1);
 SELECT stepadv_internal.fisher_exact(0, 0, 3, 4) AS nothing, stepadv_internal.fisher_exact(100000, 200000, 100600, 200000) BETWEEN 0.05 AND 0.06 AS of_many;
 
--- A task that is no column of the group: what attach was told.
+-- A task that is not a column of the group: the role given to attach.
 CREATE TABLE vs.uids (uid integer NOT NULL, question text, version text, rollout integer NOT NULL, n integer NOT NULL, reward float8, PRIMARY KEY (uid, rollout, n));
 INSERT INTO vs.uids SELECT v * 10 + t, 'q' || t, 'v' || v, i, 1, (i <= t + v - 1)::integer FROM generate_series(1, 2) v, generate_series(1, 3) t, generate_series(1, 4) i;
 SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.uids', '{uid}', 'rollout', 'n', reward => 'reward', columns => '{"policy_version": "version", "task_id": "question"}', views => '{all}');
@@ -144,7 +144,7 @@ INSERT INTO vs.scores SELECT 'x', i, 1, i / 4.0, 'y' FROM generate_series(1, 4) 
 SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.scores', '{k,n_judged}', 'rollout', 'n', reward => 'score', columns => '{"policy_version": "n_judged"}', views => '{all}', options => '{"success_above": 0.5}');
 SELECT k, pass_at_k FROM vs.scores_pass_at_k ORDER BY k;
 SELECT * FROM vs.scores_flaky;
--- A dimension called as a column of the view is.
+-- A dimension with the name of a column of the view.
 SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.scores', '{n_judged}', 'rollout', 'n', reward => 'score', columns => '{"dimensions": ["k"]}', views => '{all}', prefix => 'divided');
 SELECT * FROM vs.divided_pass_at_k ORDER BY k;
 -- Drawn signs: of 30 equal differences none of 1000 draws has a sum as large (2^-29), and the draw that happened counts: p = 1/1001.

@@ -1,5 +1,5 @@
-# A browser without a window, spoken to through a pipe in the DevTools protocol: a page at
-# any width, in light and dark, what its console says, and what is found in it.
+# A headless browser, driven through a pipe in the DevTools protocol: pages at any width, in light and dark, console
+# messages, and values of expressions.
 package Browser;
 use strict;
 use warnings;
@@ -9,7 +9,7 @@ use JSON::PP;
 use MIME::Base64;
 use POSIX ();
 
-# The path of one that is installed, or undef.
+# The path of an installed one, or undef.
 sub installed
 {
 	my ($found) = grep { -x } map { my $name = $_; map { "$_/$name" } split /:/, $ENV{PATH} } qw(chromium google-chrome);
@@ -25,7 +25,7 @@ sub new
 	my $pid = fork // die $!;
 	if ($pid == 0)
 	{
-		# The protocol is read from descriptor 3 and written to 4: first out of their way.
+		# The protocol is read from descriptor 3 and written to 4: free these first.
 		my ($in, $out) = map { fcntl($_, F_DUPFD, 10) or POSIX::_exit(1) } $commands, $answers;
 		POSIX::dup2($in, 3);
 		POSIX::dup2($out, 4);
@@ -33,7 +33,7 @@ sub new
 		open STDOUT, '>', '/dev/null';
 		open STDERR, '>', '/dev/null';
 		@ENV{qw(HOME XDG_CONFIG_HOME XDG_CACHE_HOME)} = ($home) x 3;
-		# The sandbox needs rights that a test may not have; the pages are our own.
+		# The sandbox needs privileges that a test may not have; the pages are our own.
 		exec {$program} $program, '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking',
 			'--hide-scrollbars', "--user-data-dir=$home/profile", '--remote-debugging-pipe', 'about:blank'
 			or POSIX::_exit(1);
@@ -45,12 +45,12 @@ sub new
 	$page //= $self->call('Target.createTarget', { url => 'about:blank' });
 	$self->{session} = $self->call('Target.attachToTarget', { targetId => $page->{targetId}, flatten => JSON::PP::true })->{sessionId};
 	$self->call("$_.enable") foreach 'Page', 'Runtime', 'Log';
-	# Events of the focus, too: a page without a window has none.
+	# Focus events, too: a headless page has none.
 	$self->call('Emulation.setFocusEmulationEnabled', { enabled => JSON::PP::true });
 	return $self;
 }
 
-# The next message; what a page says of itself is kept.
+# The next message; console messages are kept.
 sub hear
 {
 	my ($self) = @_;
@@ -93,7 +93,7 @@ sub call
 	}
 }
 
-# What is there, at a width, in light or dark, or on paper.
+# A screenshot, at a width, in light or dark, or on paper.
 sub look
 {
 	my ($self, $width, $scheme, $medium) = @_;
@@ -103,12 +103,12 @@ sub look
 	return;
 }
 
-# A page, looked at; what was said until it was there.
+# Load a page; returns its messages until it was loaded.
 sub visit
 {
 	my ($self, $url, @look) = @_;
 	$self->look(@look);
-	# Another address first: one that differs in its fragment alone would not be loaded.
+	# Another address first: a page that differs only in its fragment would not be reloaded.
 	foreach my $address ('about:blank', $url)
 	{
 		$self->{said} = [];
@@ -119,10 +119,10 @@ sub visit
 	return;
 }
 
-# What a page has said since it was visited.
+# Messages of a page since it was loaded.
 sub said { my ($self) = @_; $self->evaluate('0'); return @{ $self->{said} } }
 
-# The value of an expression, a promise's included.
+# The value of an expression; promises are awaited.
 sub evaluate
 {
 	my ($self, $expression) = @_;
@@ -131,7 +131,7 @@ sub evaluate
 	return $answer->{result}{value};
 }
 
-# A key, as somebody at a keyboard gives it.
+# A key, as from a keyboard.
 sub press
 {
 	my ($self, $key) = @_;
@@ -140,7 +140,7 @@ sub press
 	return;
 }
 
-# Of the whole page, or its first so many pixels.
+# The whole page, or the first pixels of it.
 sub picture
 {
 	my ($self, $file, $most, $from) = @_;

@@ -1,4 +1,4 @@
-# A coordinator and two workers of Citus, with stepadv; for the tests whose servers have it.
+# A coordinator and two workers of Citus, with stepadv; for tests whose servers have it.
 package CitusCluster;
 
 use strict;
@@ -6,18 +6,18 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-# Why it cannot be; undef: it can.
+# Why a cluster is not possible, or undef.
 sub lacking
 {
 	my ($pkglibdir) = run_command([ 'pg_config', '--pkglibdir' ]);
 	return 'the library citus is not installed in this server' if !-e "$pkglibdir/citus.so";
-	# Two copies of it, one in the server and one in the stage, are one too many for it.
+	# With a copy of the extension in the server and one in the stage Citus finds two.
 	return 'Citus wants a whole copy of the server: STEPADV_COPY_SERVER=1'
 		if -e "stage$pkglibdir/citus.so" && slurp_file($ENV{TEMP_CONFIG}) =~ /extension_destdir/;
 	return undef;
 }
 
-# Their names and, further lines of their configuration; (coordinator, worker, worker, …).
+# Names, and further lines of the configuration; returns (coordinator, worker, worker, …).
 sub start
 {
 	my ($configuration, @names) = @_;
@@ -34,7 +34,7 @@ sub start
 	return @nodes;
 }
 
-# Another database on all of them.
+# Another database on all nodes.
 sub create_database
 {
 	my ($database, @nodes) = @_;

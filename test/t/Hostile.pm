@@ -1,13 +1,11 @@
-# Calls of every C function and aggregate that pg_proc has, with the worst arguments
-# that SQL can give.  What is called is found in the catalog, what it is called with is
-# chosen by the types that are declared there: nothing in here names a function, but
-# for a few that make values to begin with.
+# Calls of every C function and aggregate in pg_proc with the worst arguments that SQL can give.  Functions are found in the
+# catalog and arguments chosen by declared types: no function is named here, except a few that make initial values.
 package Hostile;
 
 use strict;
 use warnings;
 
-# What a caller with no rights finds: tables of theirs that lead nowhere.
+# What an unprivileged caller has: tables without meaning to the extension.
 my $setting = q(
 	CREATE TEMP TABLE h_table (id bigint, g text, r text, n integer, x float8, a bigint[]);
 	INSERT INTO h_table VALUES (1, 'g', 'r', 1, 0.5, '{1}'), (2, NULL, NULL, NULL, NULL, NULL);
@@ -21,7 +19,7 @@ my $setting = q(
 	CREATE DOMAIN pg_temp.h_domain AS bigint;
 );
 
-# Expressions by type; the first ones are the most harmless.  Others than these are made from text.
+# Expressions by type, harmless ones first.  Other types are made from text.
 my %numbers = (
 	smallint => [ 1, 0, -1, -32768, 32767 ],
 	integer => [ 1, 2, 3, 0, -1, 7, 65536, -2147483648, 2147483647 ],
@@ -91,7 +89,7 @@ sub one_of { return $_[int rand @_] }
 
 sub quoted { my ($text) = @_; $text =~ s/'/''/g; return "'$text'" }
 
-# Expressions of a type; without the NULL, which is always among what is given.
+# Expressions of a type; without NULL, which is always added.
 sub values_of
 {
 	my ($self, $type) = @_;
@@ -105,7 +103,7 @@ sub values_of
 	my $known = $self->{types}{$type};
 	push @values, map { 'ROW(' . join(', ', map { $self->value($_) } @{ $known->{attributes} }) . ")::$type" } 1 .. 6 if $known && $known->{kind} eq 'c';
 	push @values, map { quoted(mutated(one_of(@{ $self->{texts}{$type} }))) . "::$type" } 1 .. 3 if $self->{texts}{$type};
-	# Of a type unknown in here.
+	# For a type not listed here.
 	push @values, map { quoted($_) . "::$type" } '', '1', 'x', '{}', '[]', '{"a": 1}', '\x00', '(1,2)' if $type !~ /record|internal|trigger/ && (!@values || $known && $known->{kind} ne 'c');
 	return @values;
 }
@@ -128,7 +126,7 @@ sub value
 	return !@values || rand() < ($nulls // 0.2) ? ($type eq 'record' || $type eq 'unknown' ? 'NULL' : "NULL::$type") : one_of(@values);
 }
 
-# What a function asks for, any of it: for a call all of the same kind, but "any".
+# Any arguments that fit a function: in one call all of the same kind, for "any".
 sub concrete
 {
 	my ($self, $type, $kind) = @_;
@@ -138,7 +136,7 @@ sub concrete
 	return $type;
 }
 
-# What does no harm: of a group any, so that some have what a function asks for.
+# Harmless arguments: any group, so that some have what the function needs.
 sub harmless
 {
 	my ($self, $type) = @_;
@@ -148,7 +146,7 @@ sub harmless
 
 # ---- Calls
 
-# What a function is given: harmlessly, but for one, or at random, or NULL.
+# Arguments: harmless except one, or random, or NULL.
 sub arguments
 {
 	my ($self, $function, $how, $which) = @_;
@@ -167,7 +165,7 @@ sub arguments
 		push @given, $types[-1] =~ /\[\]$/ && rand() < 0.7 ? "VARIADIC $last" : $function->{types}[-1] eq '"any"' ? map { $self->value($self->concrete('"any"')) } 1 .. $n : "VARIADIC $last";
 		push @given, one_of("VARIADIC ARRAY[1.5, NULL]", "VARIADIC NULL::text[]") if $function->{types}[-1] eq '"any"' && rand() < 0.2;
 	}
-	# Those that have a default, and are not what it is about, may be left out.
+	# Arguments with defaults that are not tested may be left out.
 	elsif ($function->{n_defaults} > 0 && ($how eq 'harmless' || $how =~ /^one/ && rand() < 0.8))
 	{
 		my $required = @types - $function->{n_defaults};
@@ -176,7 +174,7 @@ sub arguments
 	return @given;
 }
 
-# A statement that calls it, with a number to know its rows by.
+# A statement that calls it, with a number to identify its rows.
 sub call
 {
 	my ($self, $function, $how, $which) = @_;
@@ -195,7 +193,7 @@ sub call
 	return "SELECT $number, $name($given)$shown;";
 }
 
-# Over rows of which each is made in a way of its own, as the types of the first are.
+# Over rows made in different ways, with the types of the first.
 sub call_of_aggregate
 {
 	my ($self, $function, $how, $which) = @_;
@@ -217,7 +215,7 @@ sub call_of_aggregate
 	return "SELECT $self->{number}, left(($call)::text, 900) FROM (VALUES " . join(', ', @rows) . ") v (" . join(', ', 'c0', $columns || ()) . ");";
 }
 
-# So many of a function: harmless, everything NULL, NULL at each place, then random.
+# Calls per function: harmless, all NULL, NULL at each position, then random.
 sub calls_of
 {
 	my ($self, $function, $n) = @_;
@@ -227,7 +225,7 @@ sub calls_of
 		$n_arguments == 0 ? () : map { rand() < 0.6 ? $self->call($function, 'one', int rand $n_arguments) : $self->call($function, 'random') } 1 .. $n;
 }
 
-# ---- Aggregates of the caller's own
+# ---- Aggregates of the caller
 
 my %states = (
 	bytea => [ '', '\xffffff7f0100000000000000', '\x00' ],
@@ -243,7 +241,7 @@ sub states_of
 	return ('', '0', '1', 'NaN');
 }
 
-# A function as the transition function, and as the final one, of an aggregate with a state that the caller chose.
+# A function as transition and final function of an aggregate with a state type chosen by the caller.
 sub aggregates_of
 {
 	my ($self, $function, $n) = @_;
@@ -269,7 +267,7 @@ sub aggregates_of
 	return @statements;
 }
 
-# ---- Triggers of the caller's own
+# ---- Triggers of the caller
 
 sub triggers_of
 {
@@ -347,7 +345,7 @@ sub make_values
 	}
 }
 
-# Of base types what is written of them, to write it otherwise.
+# For base types, from text, to vary it.
 sub read_values
 {
 	my ($self) = @_;
@@ -370,9 +368,9 @@ sub mutated
 	return $text;
 }
 
-# ---- Asking
+# ---- Queries
 
-# Lines of the answer, of what may be asked by anybody.
+# Lines of the answer that every user may see.
 sub ask
 {
 	my ($self, $query) = @_;
@@ -381,7 +379,7 @@ sub ask
 
 sub ask_maybe { my ($self, $query) = @_; return eval { $self->ask($query) } // () }
 
-# Statements one after the other, each on a line; what psql said.
+# Statements one after another, each on a line; psql's output.
 sub run_in
 {
 	my ($self, @statements) = @_;
@@ -395,7 +393,7 @@ sub run_in
 	return split /\n/, $self->{psql}->('-At', '-f', $file);
 }
 
-# Runs statements; continues after one that ended the server.  Returns what is wrong by statement.
+# Runs statements; continues after one that crashed the server.  Returns faults by statement.
 sub try
 {
 	my ($self, @statements) = @_;
@@ -424,7 +422,7 @@ sub try
 	return (\@findings, \%rows);
 }
 
-# All of it, in a way that depends on the seed alone.
+# All of it, determined by the seed.
 sub statements
 {
 	my ($self, $n) = @_;

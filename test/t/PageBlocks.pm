@@ -5,8 +5,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
 
-# Its ```sql blocks in order: sql, and expected, the text of a plain ``` block that follows
-# directly. Blocks with another label are left out.
+# Its ```sql blocks in order: sql, and expected, the text of a plain ``` block directly after it.  Other labels are ignored.
 sub blocks
 {
 	my ($page) = @_;
@@ -55,8 +54,7 @@ sub tidy
 	return join "\n", grep { $_ ne '' && !/^\(\d+ rows?\)$/ } map { s/\s+$//r } split /\n/, $output;
 }
 
-# All SQL of a page in one session of a database: what each block prints, by its number
-# from 0, and the messages, of which each begins with the number of its block.
+# Runs all SQL of a page in one session: output of each block, by its number from 0, and messages with the block's number.
 sub run_page
 {
 	my ($connstr, $before, @sql) = @_;

@@ -1,5 +1,4 @@
-# A psql that stays: what is asked of it costs no new connection, and the server
-# process has what it has cached.  Its settings stay too, and what is in pg_temp.
+# A persistent psql: queries need no new connection, and the server process keeps its caches, settings and pg_temp.
 package Session;
 
 use strict;
@@ -13,8 +12,7 @@ sub new
 	return bless { node => $node, database => $database, role => $role }, $class;
 }
 
-# (exit status, stdout, stderr) as of a psql that stops at the first error: then
-# another one continues, in a new connection.
+# Returns (exit status, stdout, stderr) as of a psql that stops at the first error: then a new connection is opened.
 sub psql
 {
 	my ($self, $sql) = @_;

@@ -1,5 +1,4 @@
-# What is long can be cancelled, what is too large or malformed is an error,
-# and the backend lives and gives its memory back.
+# Long calls can be cancelled, too large or malformed input is an error, and the backend survives and frees its memory.
 # (PostgreSQL::Test::Cluster: 15, and 14 from its minor release 3 on.)
 use strict;
 use warnings;
@@ -16,7 +15,7 @@ $node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gathe
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
 
-# A statement, its SQLSTATE ('' when it went well) and how long it took.
+# A statement, its SQLSTATE ('' on success) and its duration.
 sub attempt
 {
 	my ($sql, %settings) = @_;
@@ -37,11 +36,11 @@ $node->safe_psql('postgres',
 	"CREATE TABLE big AS "
 	  . "SELECT rollout_agg(a * 700 + b, 1, a * 700 + b, a * b % 1000, b % 7, 1) AS rollouts "
 	  . "FROM generate_series(1, 700) a, generate_series(0, 699) b");
-# A cycle of a hundred thousand states, each of which leads to ten, more or less at random.
+# A cycle of a hundred thousand states, each with ten successors, more or less at random.
 $node->safe_psql('postgres',
 	"CREATE TABLE dense AS SELECT rollout_agg(i, i % 40, i / 40, i::bigint * i % 999983 * 7919 % 99991, i % 3, (i / 40 = 24999 AND i % 2 = 0)::integer) AS rollouts "
 	  . "FROM generate_series(0, 999999) i");
-# Features of steps, and so many of a rollout that to solve them takes a while.
+# Features of steps, so many that solving takes a while.
 $node->safe_psql('postgres', q{
 	CREATE TABLE features AS SELECT r AS rollout_id, hash_features(ARRAY[(r * 7 % 1000)::text, t::text], 400) AS x, (r % 2)::float8 AS outcome, r / 8 AS group_id
 		FROM generate_series(1, 2000) r, generate_series(1, 8) t;
@@ -69,7 +68,7 @@ for my $what (sort keys %long)
 	cmp_ok($seconds, '<', 3, "$what is cancelled soon");
 }
 
-# One call, cancelled before it would have ended.
+# One call, cancelled before its end.
 my (undef, $full) = attempt('SELECT count(*) FROM big, rtmc_tree(history_states(rollouts))');
 my $tenth = int($full * 100) + 1;
 my ($code, $seconds) = ('', $full);
@@ -81,7 +80,7 @@ for (1 .. 3)
 is($code, '57014', 'a single call is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
-# The values of one cycle of 100,000 states, in which no elimination stays sparse: cancelled in the middle too, and it ends.
+# The values of one cycle of 100,000 states, where no elimination stays sparse: cancelled in the middle too.
 (undef, $full, my $values) = attempt('SELECT count(*), count(*) FILTER (WHERE v BETWEEN 0 AND 1) FROM dense, batch_td(rollouts, gamma => 1)');
 is($values, '1000000|1000000', 'values of a dense cycle');
 $tenth = int($full * 100) + 1;
@@ -94,7 +93,7 @@ for (1 .. 3)
 is($code, '57014', 'a single batch_td is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
-# So it is with a single solution.
+# The same for a single solution.
 (undef, $full) = attempt('SELECT pg_column_size(progress_fit(r, x, outcome, 1)) FROM wide');
 $tenth = int($full * 100) + 1;
 ($code, $seconds) = ('', $full);
@@ -106,7 +105,7 @@ for (1 .. 3)
 is($code, '57014', 'a single progress_fit is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
-# The cancelled backend works on and has its memory back.
+# The cancelled backend works on and has freed its memory.
 my $memory = q{SELECT sum(total_bytes) AS bytes FROM pg_backend_memory_contexts};
 my (undef, $out) = $node->psql('postgres', qq{
 	SELECT count(*) FROM (SELECT FROM pg_backend_memory_contexts) x;
@@ -146,7 +145,7 @@ $node->safe_psql('postgres', q{
 	SELECT rollout_agg(1, 1, 1, 1, 1, 1);
 	CREATE TABLE whole AS SELECT rollup(rollouts) AS rollouts
 	FROM (SELECT rollouts FROM value LIMIT 1) v;
-	-- and what version 2 is for: turns, components, another unit
+	-- and for version 2: turns, components, another unit
 	CREATE TABLE whole_2 AS SELECT by_turn(rollup(g)) AS rollouts
 	FROM (SELECT rollout_agg(i, i / 4, CASE WHEN i < 12 THEN i % 4 END, CASE WHEN i % 5 > 0 THEN i % 3 END, i % 2, i, NULL, i, i, NULL, 1,
 			CASE WHEN i % 4 < 3 THEN i % 4 / 2 END, CASE WHEN i % 4 > 0 THEN ARRAY[i, NULL, i * 0.5] END, NULL, NULL) AS g
@@ -154,13 +153,12 @@ $node->safe_psql('postgres', q{
 		UNION ALL SELECT rollout_agg(NULL, 1, NULL, NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL, '{1,NULL,2}', NULL, NULL)) x;
 	CREATE TABLE got (rollouts rollout_group);
 	CREATE TABLE seen (kind text, n integer, code text);
-	-- What a value says.  Bytes under a null bit, of which another form may have others, are not read.
+	-- What a value contains.  Bytes under a null bit, which may differ in another form, are not read.
 	CREATE FUNCTION content(g rollout_group) RETURNS text STRICT LANGUAGE sql AS $$
 		SELECT (SELECT string_agg(s::text, ' ') FROM steps(g) s) || (SELECT string_agg(r::text, ' ') FROM rollouts(g) r)
 			|| (SELECT string_agg(a::text, ' ') FROM rtmc(g) a) || (SELECT string_agg(a::text, ' ') FROM mt_grpo(g) a)
 	$$;
-	-- Whether a value does what values do: everything can be asked of it, its text
-	-- reads back to the same, and made again of its rows it says the same.
+	-- Whether a value works: every function accepts it, its text reads back to the same, and made again of its rows it is the same.
 	CREATE FUNCTION use(g rollout_group) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
 		n bigint;
@@ -189,8 +187,7 @@ $node->safe_psql('postgres', q{
 	END $$;
 });
 
-# The bytes of the field, from COPY's own file: signature, flags, extension;
-# field count, length, value; trailer.
+# The bytes of the field, from COPY's own file: signature, flags, extension; field count, length, value; trailer.
 sub copy_out
 {
 	my ($table) = @_;
@@ -208,7 +205,7 @@ sub copy_file
 	return;
 }
 
-# Load each file and use what loads; what came of it goes to `seen`.
+# Load each file and use what loads; the outcome goes to `seen`.
 sub load
 {
 	my ($kind, @values) = @_;
@@ -234,7 +231,7 @@ sub load
 my $seed = 20261121;
 sub dice { $seed = ($seed * 1103515245 + 12345) % 2147483648; return int($seed / 65536) % $_[0]; }
 
-# Flags in the header say something else when they are flipped, and 1 and 3 are both versions that are read.
+# Flipped flags in the header mean something else, and 1 and 3 are both valid versions.
 for my $table ('whole', 'whole_2')
 {
 	my $value = copy_out($table);

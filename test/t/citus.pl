@@ -1,5 +1,5 @@
-# Tables that Citus distributes over two workers: every view of attach gives what it gives of
-# the same rows in a table of one server, and is computed on the workers.
+# Tables that Citus distributes over two workers: every view of attach gives what it gives over one server's table, and is
+# computed on the workers.
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use Test::More;
 
 my ($pkglibdir) = run_command([ 'pg_config', '--pkglibdir' ]);
 plan skip_all => 'the library citus is not installed in this server' if !-e "$pkglibdir/citus.so";
-# Two copies of it, one in the server and one in the stage, are one too many for it.
+# With a copy of the extension in the server and one in the stage Citus finds two.
 plan skip_all => 'Citus wants a whole copy of the server: STEPADV_COPY_SERVER=1' if -e "stage$pkglibdir/citus.so" && slurp_file($ENV{TEMP_CONFIG}) =~ /extension_destdir/;
 
 my %node = map { $_ => PostgreSQL::Test::Cluster->new($_) } qw(coordinator worker_1 worker_2);
@@ -74,8 +74,7 @@ sub rounded
 	return join "\n", sort @lines;
 }
 sub plan_of { return ask("EXPLAIN (COSTS OFF) $_[0]"); }
-# Where a plan is computed: everything on the shards; there, after something about all groups
-# was asked (which comes back in a subplan); parts that are put together here; or rows here.
+# Where a plan is computed: on the shards; on the shards after a subplan over all groups; merged here; or from rows here.
 sub place
 {
 	my ($plan) = @_;
@@ -85,7 +84,7 @@ sub place
 	return 'here' if $plan =~ s/->  Task\n.*?(?=\n\S|\n +->  Distributed Subplan|\z)//gsr =~ /StepScan|GroupFold|Function Scan on (?!read_intermediate)/;
 	return $here . ($plan =~ /Distributed Subplan/ ? ', after a subplan' : '');
 }
-# What asks for something of all groups that cannot be in one place.
+# Views that need all groups, which cannot be in one place.
 my $of_all = qr/_(groups|rollouts|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc|batch_td|igpo|spa|compare|advantages|progress_over_time|measures_over_time|quadrants_over_time|pass_at_k|credit_check|behaviour|behaviour_advantage|success_by_horizon|advantage_over_time|advantage_histogram|history_td)$/;
 my @views = split /\n/, ask(q(SELECT c.relname FROM pg_class c WHERE c.relkind = 'v' AND c.relname ~ '^(plain|whole|signed)_' ORDER BY c.oid));
 cmp_ok(scalar @views, '>', 100, 'there are many views');
@@ -103,7 +102,7 @@ foreach my $view (@views)
 			fail("$query: $error");
 			next;
 		}
-		# Of a list Citus does not see that it holds for what is joined, too.
+		# Citus does not propagate an IN list to joined relations.
 		my $tasks = $query =~ /task = 7/ ? 1 : $query =~ /ANY/ ? ($view =~ /_(rows|values)$/ ? '[123]' : '[1-4]') : 4;
 		my $place = place($plan);
 		ok($place eq 'shards' || $place eq 'shards, put together' && $query !~ /^SELECT \*.*WHERE/ || $view =~ /^whole/ && $view =~ $of_all && $place =~ /^shards/ || $suffix =~ /^(quadrants_over_time|pass_at_k|credit_check)$/ && $place =~ /^shards/,
@@ -125,7 +124,7 @@ like(plan_of('INSERT INTO folded SELECT task, rollouts FROM plain_values'), qr/I
 ask('INSERT INTO kept SELECT task, step_id, advantage FROM plain_rtmc');
 is(rounded(ask('SELECT * FROM kept')), rounded($alone->safe_psql('postgres', 'SELECT task, step_id, advantage FROM plain_rtmc')), 'and is the same');
 
-# A history is of the groups of a task, which are in one shard; the policy step a column of the group, or of rollouts.
+# A history has the groups of a task, in one shard; the policy step is a column of the group, or of rollouts.
 my $tries = q(CREATE TABLE tries (id bigint, task integer, policy integer, r bigint, n integer, state integer, action integer, reward float8);
 	CREATE TABLE tried (task integer, policy integer, r bigint, trained bigint, PRIMARY KEY (task, policy, r)););
 my $trials = q(INSERT INTO tries SELECT i, i / 36, i / 12 % 3, i / 4 % 3, i % 4, i * 7 % 5, i * i % 3, CASE WHEN i % 4 = 3 THEN i / 4 * 5 % 7 % 2 END FROM generate_series(0, 287) i;
@@ -153,7 +152,7 @@ ask(q(CREATE TABLE by_policy (LIKE tries); SELECT create_distributed_table('by_p
 like(refused($learned{by_key} =~ s/'tries'/'by_policy'/r =~ s/'by_key'/'refused'/r),
 	qr/ERROR:  the groups of the history of method "batch_td" are in several shards.*\nDETAIL:  Table public.by_policy is distributed by column "policy", in which groups of one task may differ/s, 'not where they are in several');
 
-# Rollouts from a table that is whole on every node, or on this one.
+# Rollouts from a reference table, or from a local one.
 foreach my $where (qw(reference local))
 {
 	my $runs = "CREATE TABLE ${where}_run (task integer, r bigint, version text, policy_step bigint, began date, PRIMARY KEY (task, r));";
@@ -200,12 +199,12 @@ SKIP:
 	}
 }
 
-# Groups of other columns are in several shards: whoever asks for them fetches their rows.
+# Groups of other columns are in several shards: their rows are fetched.
 my $across = 'SELECT g.n, s.* FROM (SELECT n, stepadv.rollout_agg(step_id, r, 0, state, action, reward) AS rollouts FROM step WHERE task < 20 GROUP BY n) g, stepadv.group_summary(g.rollouts) s';
 like(plan_of($across), qr/GroupFold.*Citus Adaptive.*Seq Scan|GroupFold.*Citus Adaptive.*Scan/s, 'rows of groups across shards are folded here');
 is(rounded(ask($across)), rounded($alone->safe_psql('postgres', $across)), 'to what they are');
 
-# Where an aggregate cannot be merged the rows come here.
+# Where an aggregate cannot be merged the rows are sent here.
 my $fit = 'SELECT action, (stepadv.progress_fit(r, x, reward, 0.01))::text FROM step WHERE reward IS NOT NULL GROUP BY action';
 is(rounded(ask($fit)), rounded($alone->safe_psql('postgres', $fit)), 'progress_fit over shards is what it is of all rows');
 ask("UPDATE stepadv.progress_models SET model = (SELECT stepadv.progress_fit(r, x, reward, 10) FROM (SELECT r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s)");
@@ -229,19 +228,19 @@ ask(qq(CREATE TABLE everywhere AS SELECT * FROM run; SELECT create_reference_tab
 	SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', columns => '{"policy_version": "version"}', views => '{all}', prefix => 'referred', options => '{"show_rollouts": "everywhere"}')));
 is(ask('SELECT count(*), count(model) FROM referred_grpo'), '1600|1600', 'a reference table is shown from');
 like(refused(q(SELECT stepadv.create_pool('step', 'plain'))), qr/ERROR:  cannot make a pool of groups of (public\.)?step: it is a distributed table\nHINT:/, 'a pool');
-# What reads views of an attachment reads them there.
+# Functions that read views of an attachment read them there.
 is(rounded(ask($_)), rounded($alone->safe_psql('postgres', $_)), $_) foreach (
 	q(SELECT task, n_successes_a, n_judged_b, difference, lost FROM stepadv.compare_versions('step', 'v0', 'v1', 'whole', division => 'policy_version')),
 	q(SELECT group_key, rollout_id, step_no, advantage, reason FROM stepadv.select_steps('plain_rtmc', min_visits => 2)),
 	q(SELECT * FROM stepadv.explain_selection('plain_rtmc', min_visits => 2)));
-# However the settings are.
+# With any settings.
 foreach my $propagation ('on', 'off')
 {
 	like(refused("SET citus.enable_ddl_propagation = $propagation; SELECT stepadv.maintain('step', 'plain')"), qr/ERROR:  cannot maintain groups of (public\.)?step/, "maintain by triggers is refused, with DDL propagation $propagation");
 }
 is(ask("SELECT mode IS NULL FROM stepadv.attachments() WHERE prefix = 'plain'"), 't', 'and leaves nothing');
 
-# A method of the user's, with rows in an order of its own and none for some steps.
+# A user's method, with rows in its own order and none for some steps.
 my $registered = q(
 	CREATE FUNCTION backwards(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE
 		AS 'SELECT r.step_id, r.rollout_id, r.step_no, r.advantage / 3 FROM stepadv.rtmc(rollouts) r WHERE r.step_no > 0 ORDER BY r.step_no DESC';

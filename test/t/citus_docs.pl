@@ -1,6 +1,5 @@
-# The SQL of README.md and of docs/ over tables that Citus distributes: every page that attaches tables
-# runs twice, once with its tables distributed over two workers, once on one server, and each block
-# prints the same, in any order of rows.  What Citus refuses is listed, with its message.
+# The SQL of README.md and docs/ over tables that Citus distributes: every page that attaches tables runs twice, over two
+# workers and on one server, and each block prints the same, in any order of rows.  What Citus refuses is listed.
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
@@ -13,8 +12,8 @@ use Test::More;
 my $lacking = CitusCluster::lacking();
 plan skip_all => $lacking if $lacking;
 
-# Blocks (from 1) that Citus, or an attachment of tables that it distributes, refuses: their errors and the
-# reason; which blocks after it need what it makes; and, where the same can be asked otherwise, how.
+# Blocks (from 1) that Citus or an attachment of distributed tables refuses: errors and reasons; later blocks that depend
+# on them; and alternative queries.
 my $not_kept = 'groups of distributed tables are not kept (citus_upkeep.pl)';
 my %refused = (
 	'docs/training.md' => {
@@ -39,7 +38,7 @@ $alone->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $alone->append_conf('postgresql.conf', "jit = off\nfsync = off\n");
 $alone->start;
 
-# On both: without the keys that Citus cannot have, which a step may be known by.
+# On both: without the keys that Citus does not support, which may identify steps.
 my $distribute = q{
 CREATE SCHEMA testing;
 CREATE FUNCTION testing.distribute(name regclass, key text) RETURNS void LANGUAGE plpgsql AS $$
@@ -87,7 +86,7 @@ sub distributed
 	}gme;
 	return $sql;
 }
-# The engine's own tables.
+# Citus's own tables.
 sub with_shards
 {
 	my ($sql) = @_;
@@ -109,7 +108,7 @@ foreach my $page ('README.md', sort glob('docs/*.md'))
 	my $before = 'CREATE EXTENSION IF NOT EXISTS stepadv; SET client_min_messages = warning;';
 	my %known = %{ $refused{$page} // {} };
 	my %skipped = map { $_ => 1 } map { @{ $_->{needed_by} // [] } } values %known;
-	# What is asked otherwise is asked at the end.
+	# Alternative queries run at the end.
 	my @other = grep { $known{$_}{but} } sort { $a <=> $b } keys %known;
 	my @asked = map { my ($from, $to) = @{ $known{$_}{but} }; $sql[ $_ - 1 ] =~ s/\Q$from\E/$to/gr } @other;
 	my ($there, $said_there) = PageBlocks::run_page($coordinator->connstr($database), $before, map { with_shards($_) } @sql, @asked);

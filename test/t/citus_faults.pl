@@ -1,6 +1,5 @@
-# A worker of Citus that dies in the middle of a fold, of a load and of the compression of a
-# version: the error says so, nothing is lost, nothing is there twice or half, and once the
-# worker is back everything works.
+# A Citus worker dies during a fold, a load and the compression of a version: the error says so, nothing is lost, duplicated or
+# incomplete, and everything works once the worker is back.
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
@@ -16,15 +15,15 @@ plan skip_all => $lacking if $lacking;
 # The client of the checkout.
 our @program = ('/usr/bin/python3', File::Spec->rel2abs('client/bin/stepadv'), 'import');
 
-# What is committed must be on disk when a worker dies.
+# Committed data must be on disk when a worker dies.
 my ($coordinator, $worker, $other) = CitusCluster::start("citus.recover_2pc_interval = '1s'\n", qw(coordinator worker_1 worker_2));
 sub ask { return $coordinator->safe_psql('postgres', $_[0]); }
 sub refused { my (undef, undef, $err) = $coordinator->psql('postgres', $_[0]); return $err; }
 ask('CREATE EXTENSION stepadv');
-# The client's errors while a worker stops, and when it is gone.
+# The client's errors while a worker stops, and when it is down.
 my $gone = qr/(?:ERROR|\.jsonl): +.*(?:connection to the remote node|server closed the connection|terminating connection|lost connection|connection refused|could not connect|connection not open|failed to execute task)/i;
 
-# In the background: the statement, until a session of the worker is in the middle of it.
+# In the background: the statement, until a session of the worker executes it.
 sub meanwhile
 {
 	my ($start, $is_busy, $then) = @_;
@@ -50,7 +49,7 @@ sub busy_with
 }
 sub settled
 {
-	# What was prepared on the worker is committed or rolled back by the coordinator.
+	# Transactions prepared on the worker are committed or rolled back by the coordinator.
 	$coordinator->poll_query_until('postgres', 'SELECT recover_prepared_transactions() = 0') or return 0;
 	return $worker->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_prepared_xacts');
 }

@@ -1,5 +1,4 @@
-# Files into tables that Citus distributes, by stepadv import: the same rows, numbers and
-# messages as on one server.
+# stepadv import into tables that Citus distributes: the same rows, numbers and messages as on one server.
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
@@ -42,8 +41,7 @@ sub write_file
 	return "$dir/$name";
 }
 
-# Lines of rollouts from the first to the last, five steps each, a word instead of an
-# outcome's, and of text enough for a table beside the table.
+# Lines of rollouts from the first to the last, five steps each, a word instead of one outcome, and texts that are toasted.
 sub lines
 {
 	my ($from, $to, %other) = @_;
@@ -79,7 +77,7 @@ like(same('the end of a rollout', write_file('end.jsonl', @piece[3, 4])), qr/, 2
 like(same('its beginning', write_file('begin.jsonl', @piece[0 .. 3])), qr/, 3 steps?\n.*, 1 steps?\n/, 'in any order');
 like(same('pieces apart', write_file('apart.jsonl', @piece[0, 1], lines(101, 101), @piece[2 .. 4])), qr/added: 1 rollouts?/, 'and with others between them');
 like(same('new ones apart', write_file('apart_new.jsonl', (lines(102, 102))[0, 1], lines(103, 103), (lines(102, 102))[2 .. 4])), qr/added: 2 rollouts?, 10 steps?\n/s, 'new ones too');
-# What contradicts.
+# Contradictions.
 my $contradiction = write_file('contradiction.jsonl', lines(104, 104), lines(5, 5, action => 'something else'));
 like(same('a contradiction', $contradiction), qr/^1\n1 file, 1 left out\n.*contradiction\.jsonl: line 10: step 0 of rollout o5 of group r, v1, t0 differs from what was loaded before.*--update/s, 'a contradiction is told');
 is(ask("SELECT count(*) FROM rl.rollouts WHERE rollout_id = 'o104'"), '0', 'and nothing of its file is loaded');
@@ -92,7 +90,7 @@ my $chat = write_file('chat.json', '[' . join(', ', map { qq({"task_id": $_, "tr
 like(same('conversations', '-v', 'v9', $chat), qr/^0\n.*\nadded: 10 rollouts, 20 steps\n/, 'documents are loaded');
 like(same('conversations again', '-v', 'v9', $chat), qr/^0\n.*\nadded: 0 rollouts, 0 steps\nknown already: 10 rollouts, 20 steps\n/, 'and known again');
 
-# Any node takes a file, and several at once; what two of them want to load is there once.
+# Any node accepts a file, and several at once; rollouts that two of them load exist once.
 my @several = map { write_file("several_$_.jsonl", lines(300 + 40 * $_, 339 + 40 * $_)) } 0 .. 3;
 my ($out, $err) = ('', '');
 my @loads = map { my $from = $_; IPC::Run::start([ @program, '-J', '2', '-d', $from->connstr('postgres'), '-s', 'rl', $from == $workers[0] ? reverse @several : @several ], '>', \$out, '2>', \$err) } @workers;

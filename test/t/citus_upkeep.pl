@@ -1,5 +1,5 @@
-# Groups of tables that Citus distributes are not kept: maintain says so, triggers of tables that are distributed
-# later let no change pass, and values that are stored beside the rows are folded on the shards.
+# Groups of tables that Citus distributes are not kept: maintain raises an error, triggers of tables distributed later allow no
+# change, and values stored beside the rows are folded on the shards.
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ my $steps = q(CREATE TABLE %1$s (id bigint, task text, r integer, n integer, rew
 my $attach = q(SELECT stepadv.attach('%1$s', '{task}', 'r', 'n', reward => 'reward', views => '{all}'););
 my %how = ('triggers' => "mode => 'triggers'", 'refresh' => "mode => 'refresh'", 'watermark' => "mode => 'refresh', watermark => 'at'");
 
-# ---- Refused before anything is made
+# ---- Refused before anything is created
 
 my %kind = ("create_distributed_table('other', 'task')" => 'distributed table', "create_reference_table('other')" => 'reference table',
 	"create_distributed_table('other', NULL)" => 'distributed table', "citus_add_local_table_to_metadata('other')" => 'table that Citus manages');
@@ -32,7 +32,7 @@ foreach my $distribute (sort keys %kind)
 	is(ask("SELECT to_regclass('other_fresh') IS NULL, mode IS NULL FROM stepadv.attachments(); SELECT stepadv.detach('other') > 5; DROP TABLE other"), "t|t\nt", 'and nothing is left behind');
 }
 
-# ---- Stored by people themselves, beside the rows
+# ---- Stored by users, beside the rows
 
 ask(($steps =~ s/%1\$s/own/gr) . "SELECT create_distributed_table('own', 'task', shard_count => 4);" . ($attach =~ s/%1\$s/own/r));
 ask(q(CREATE TABLE stored (task text PRIMARY KEY, rollouts stepadv.rollout_group); SELECT create_distributed_table('stored', 'task', colocate_with => 'own')));
@@ -58,7 +58,7 @@ foreach my $distribute ("create_distributed_table('later', 'task')", "create_dis
 		ask('DROP TABLE later');
 	}
 }
-# On a coordinator that has shards itself triggers of shards find the attachment: they let nothing pass.
+# On a coordinator with shards, triggers of shards find the attachment: they allow no change.
 foreach my $how (qw(triggers refresh))
 {
 	CitusCluster::create_database('alone', $coordinator);

@@ -1,4 +1,4 @@
-# The client: tests in Python (test/client), a server of theirs.
+# The client: tests in Python (test/client), with their own server.
 use strict;
 use warnings;
 use Client;

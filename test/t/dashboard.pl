@@ -1,6 +1,5 @@
-# docs/grafana/stepadv.json: its variables are declared, and the SQL of every variable and
-# panel, with variables and macros replaced as Grafana replaces them, gives rows over views
-# of a run, kept or not.
+# docs/grafana/stepadv.json: variables are declared, and the SQL of every variable and panel, with Grafana's replacements,
+# returns rows over views of a run, kept or not.
 use strict;
 use warnings;
 use Client;
@@ -45,7 +44,7 @@ sub interpolate
 	return $sql;
 }
 
-# Columns, and the number of rows that have a number, or of a list of any.
+# Columns, and the number of rows with a number, or with any of a list.
 sub answer
 {
 	my ($name, $sql, $list) = @_;
@@ -58,7 +57,7 @@ sub answer
 	return ($rows, map { /^(.*)\|(.*)$/ ? ($1 => $2) : () } @lines);
 }
 
-# Every variable and panel.  A panel without a number says on itself when that is so.
+# Every variable and panel.  A panel without a number says so itself.
 sub whole
 {
 	my ($of, @empty) = @_;

@@ -1,6 +1,5 @@
-# What the owner of kept groups left to be done later is not done with the rights of
-# whoever writes: a deferred trigger on their table would run at COMMIT, when the role is
-# the writer's again.
+# Work that the owner of kept groups deferred does not run with the writer's privileges: a deferred trigger would run at
+# COMMIT, when the role is the writer's again.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

@@ -1,5 +1,4 @@
-# Values survive pg_dump (custom and plain), COPY in every format, and a
-# restart, and so do views over estimators.
+# Values and views over estimators survive pg_dump (custom and plain), COPY in every format, and a restart.
 # (PostgreSQL::Test::Cluster: 15, and 14 from its minor release 3 on.)
 use strict;
 use warnings;
@@ -56,7 +55,7 @@ $node->safe_psql('source', q{
 	CREATE MATERIALIZED VIEW rl.merged AS SELECT stepadv.rollup(rollouts) AS rollouts FROM rl.groups WHERE group_id >= 0;
 });
 
-# Everything that can be seen of it, as one hash per object.
+# All its contents, as one hash per object.
 my $look = q{
 	SELECT 'groups', count(*), md5(string_agg(group_id || coalesce(rollouts::text, 'NULL'), ' ' ORDER BY group_id)) FROM rl.groups
 	UNION ALL SELECT 'binary', count(*), md5(string_agg(stepadv_internal.rollout_group_send(rollouts), '' ORDER BY group_id)) FROM rl.groups
@@ -121,7 +120,7 @@ for my $format ('binary', 'text', 'csv')
 	}), '4|0', "COPY of models, $format");
 }
 
-# What depends on the extension is known to: it cannot be dropped under it.
+# Dependencies are recorded: an extension in use cannot be dropped.
 my ($status, $stdout, $stderr) = $node->psql('source', 'DROP EXTENSION stepadv');
 like($stderr, qr/other objects depend on it/, 'the extension is not dropped under its users');
 

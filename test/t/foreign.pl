@@ -1,6 +1,5 @@
-# Shards behind postgres_fdw: with the server option extensions 'stepadv' the
-# aggregate runs where the rows are, and only values travel; no setting of the planner
-# is needed, by hand and in views of attach.
+# Shards behind postgres_fdw: with the server option extensions 'stepadv' the aggregate runs where the rows are, and only values
+# are sent; no planner setting is needed, in queries and in views of attach.
 # (PostgreSQL::Test::Cluster: 15, and 14 from its minor release 3 on.)
 use strict;
 use warnings;
@@ -81,7 +80,7 @@ same('and right', $across);
 $shipped = () = (plan_of("SELECT group_id, rollout_id % 2, $agg FROM sharded GROUP BY 1, 2") =~ /Remote SQL: SELECT .*stepadv\.rollout_agg\(.* GROUP BY/g);
 is($shipped, 2, 'groups that are parts of those of the shards are shipped');
 same('and right', "SELECT group_id, rollout_id % 2 AS half, $agg\::text AS said FROM sharded GROUP BY 1, 2 ORDER BY 1, 2");
-# Partitions of which some are here: these are folded here, each other where it is.
+# Some partitions are local: these are folded here, each other one remotely.
 $node->safe_psql('postgres', q{CREATE TABLE mixed (LIKE steps) PARTITION BY HASH (group_id);
 	CREATE TABLE mixed_0 PARTITION OF mixed FOR VALUES WITH (MODULUS 3, REMAINDER 0);
 	CREATE FOREIGN TABLE mixed_1 PARTITION OF mixed FOR VALUES WITH (MODULUS 3, REMAINDER 1) SERVER shard0 OPTIONS (table_name 'mixed');
@@ -102,7 +101,7 @@ $node->safe_psql('postgres', "ALTER SERVER shard0 OPTIONS (DROP extensions)");
 unlike(plan_of($of_mixed), qr/Remote SQL:.*rollout_agg/, 'without the option none is');
 $node->safe_psql('postgres', "ALTER SERVER shard0 OPTIONS (ADD extensions 'stepadv')");
 
-# Views: the same shipped aggregate, which is all that is read unless columns of the user's are asked for.
+# Views: the same shipped aggregate, and nothing else unless the user's columns are read.
 foreach my $table ('sharded', 'steps', 'sharded_0')
 {
 	$node->safe_psql('postgres', qq(SELECT count(*) FROM attach('$table', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{"step_id": "step_id"}', views => '{all}')));
@@ -121,7 +120,7 @@ foreach my $view (qw(rtmc compare groups rollouts batch_td quadrants disagreemen
 }
 like(($node->psql('postgres', "SELECT maintain('sharded')"))[2], qr/ERROR:  cannot maintain groups of (public\.)?sharded_0.*: it is a foreign table\nHINT:  /, 'triggers cannot keep groups of foreign tables');
 
-# Without the option the rows travel, to the same end.
+# Without the option rows are sent, with the same result.
 $node->safe_psql('postgres', "ALTER SERVER shard$_ OPTIONS (DROP extensions)") for 0, 1;
 unlike(plan_of($all), qr/Remote SQL:.*rollout_agg/, 'without the option nothing is shipped');
 same('the groups are the same', $all);
@@ -138,8 +137,7 @@ is($node->safe_psql('postgres', $merged), $node->safe_psql('shard1', $merged), '
 my ($status, $out, $err) = $node->psql('postgres', "SELECT rollout_agg(step_id, group_id, 1, state, action, reward) FROM sharded_0 GROUP BY state");
 like($err, qr/ERROR:  rollout \d+ has two rows for step 1/, 'an error there is an error here');
 
-# Every function over columns of a foreign table: those that are shipped, once nothing but what travels
-# costs anything, and those that are computed here.
+# Every function over columns of a foreign table: shipped, if sending data is expensive, or computed here.
 $node->safe_psql('postgres', q{
 	ALTER SERVER shard0 OPTIONS (ADD fdw_tuple_cost '1000');
 	CREATE TABLE kinds AS SELECT t.oid::regtype AS type FROM pg_type t WHERE t.typtype <> 'p'

@@ -1,8 +1,6 @@
-# Every function that SQL can call checks its arguments: every C function and aggregate of pg_proc,
-# called with the worst arguments by a role that has CONNECT alone (Hostile.pm makes the
-# calls).  The server keeps running, no error is an internal one, and no result has what was
-# in memory before: all results are computed twice, by servers whose fresh memory is filled with
-# other bytes.  SEED=7 has other arguments, CALLS=100 more of them.
+# Every C function and aggregate in pg_proc checks its arguments: called with the worst ones by a role with only CONNECT (see
+# Hostile.pm).  The server keeps running, no error is internal, and no result has uninitialized memory: results are computed twice,
+# by servers that fill fresh memory with other bytes.  SEED=7 has other arguments, CALLS=100 more of them.
 use strict;
 use warnings;
 use Hostile;
@@ -13,7 +11,7 @@ use Test::More;
 my $seed = $ENV{SEED} // 1;
 my $calls = $ENV{CALLS} // 8;
 
-# What says something else each time: of time, by chance, or of a type or table that each session makes anew.
+# Results that differ each time: times, random values, types or tables that each session creates.
 my $changing = qr/oldest_transaction|unique_state|read_below|mark_below|stored_image.*h_(row|domain)|h_(row|domain).*stored_image/;
 
 my $node = PostgreSQL::Test::Cluster->new('hostile');
@@ -54,10 +52,10 @@ is(scalar(@told), 0, 'none with what the caller may not read') or diag(map { sub
 	$node->restart;
 }
 my ($again, $others) = $hostile->try(@statements);
-# The number of a temporary schema is the server's.
+# The number of a temporary schema varies.
 s/pg_temp_\d+/pg_temp/g foreach values %$rows, values %$others;
 my %statement = map { /^SELECT (\d+), / ? ($1 => $_) : () } @statements;
-# Beside a call of an aggregate of the caller's own is its definition.
+# A call of an aggregate of the caller is listed with its definition.
 my %made = map { /^CREATE AGGREGATE (pg_temp\.\w+)/ ? ($1 => $_) : () } @statements;
 foreach my $number (keys %statement)
 {

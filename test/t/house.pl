@@ -1,12 +1,12 @@
-# How large the house is: every number of test/house.sh, and what a server says of views, tables,
-# functions and parameters, beside what is wanted.  More than a tenth above that fails, or more than is named here as the most.
+# Size limits: every number of test/house.sh, and those of views, tables, functions and parameters in a server.  It fails if one is more than a
+# tenth above the goal, or above the maximum given here.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# What is wanted, and the most that there may be, where that is not a tenth more.
+# The goal, and the maximum, if that is not a tenth more.
 my @wanted = (
 	[ 'lines of C in src', 50_000, 50_100 ],
 	[ 'bytes of SQL', 800_000 ],
@@ -40,7 +40,7 @@ $is{'parameters of attach'} = $node->safe_psql('postgres', q{SELECT max(pronargs
 @is{'views of create_tables', 'characters of these', 'characters of the largest'} = split /\|/, $node->safe_psql('postgres', q{
 	SELECT count(*), sum(length(d)), max(length(d)) FROM pg_class c, pg_get_viewdef(c.oid) d
 	WHERE c.relkind = 'v' AND c.relnamespace = 'rl'::regnamespace AND c.relname LIKE 'steps\_%'});
-# What is kept is kept for the views that there are: all of them.
+# All views, so that maintain keeps everything.
 $node->safe_psql('postgres', q{SELECT count(*) FROM stepadv.add_views('rl.rollout_rows', '{all}')});
 $is{'characters of the largest of all'} = $node->safe_psql('postgres', q{SELECT max(length(pg_get_viewdef(oid))) FROM pg_class WHERE relkind = 'v' AND relnamespace = 'rl'::regnamespace});
 my %before = map { split /\|/ } split /\n/, $node->safe_psql('postgres', $tables);

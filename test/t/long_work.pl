@@ -1,5 +1,4 @@
-# Long work says how far it is: the words, with what depends on the clock masked,
-# at an interval that is none; silence at the usual one and when it is switched off.
+# Progress messages of long work: texts, with times masked, at an interval of 0; none at the default one and when switched off.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -24,7 +23,7 @@ sub told
 
 sub lines { return join "\n", @_; }
 
-# Digests of all groups, of which each is told.
+# Digests of all groups, with a message for each.
 sub summed_up
 {
 	my ($source, $n) = @_;
@@ -62,7 +61,7 @@ is(told("SELECT stepadv.refresh('steps', 'steps', full => true)", "$at_once ANAL
 	lines("read 1024 of about 2304 rows of $source, about T left", "read 2048 of about 2304 rows of $source, about T left", summed_up($source, 8)), 'refresh of everything');
 is(told("SET stepadv.progress = off; SELECT stepadv.refresh('steps', 'steps', full => true)", $at_once), '', 'silenced');
 
-# Many groups are folded with all the others, in one pass; fewer one by one.
+# Many groups are folded together, in one pass; fewer one by one.
 $node->safe_psql('postgres', q(
 	CREATE TABLE skewed AS SELECT g, n FROM generate_series(1, 400) g, generate_series(1, CASE WHEN g <= 110 THEN 30 ELSE 1 END) n;
 	CREATE INDEX ON skewed (g);
@@ -74,15 +73,15 @@ like(told("SELECT stepadv.refresh('skewed')", "$at_once UPDATE skewed SET n = -n
 like(told("SELECT stepadv.refresh('skewed')", "$at_once UPDATE skewed SET n = -n WHERE g > 290"), qr/^(folded \d+ of 110 groups of "public.skewed".*(\n|$)){110}$/, 'fewer');
 is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('skewed')"), '0', 'either way all is right');
 
-# Digests of many groups: processes make them in eight parts, with an index alone and unless something that they call is not for
-# them.  They are what one process makes.
+# Digests of many groups are made in eight parts by several processes, with an index alone and if all functions are parallel safe.  The result
+# is that of one process.
 $node->safe_psql('postgres', q(
 	CREATE TABLE many AS SELECT g, r, n, g % 7 + n AS st, r % 2 AS act, (g * r * n % 5)::float8 AS score FROM generate_series(1, 600) g, generate_series(1, 3) r, generate_series(1, 4) n;
 	CREATE FUNCTION as_is(integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
 	CREATE VIEW called AS SELECT g, r, n, st, act, score, 'v' || as_is(r % 2) AS version FROM many;
 	SELECT stepadv.attach(t, '{g}', 'r', 'n', 'st', 'act', 'score', columns => c, views => '{all}') FROM (VALUES ('many'::regclass, '{}'::jsonb), ('called', '{"policy_version": "version"}')) s(t, c);
 ));
-# How often a part was made, and the digests.
+# The number of times each part was made, and the digests.
 sub parts
 {
 	my ($source) = @_;
@@ -102,7 +101,7 @@ is($n_shared, 8, 'parts by processes');
 is($shared, $alone, 'the same digests');
 like($shared, qr/\|600\|600$/, 'of all groups');
 is((parts('called'))[0], 0, 'a function that is not declared to be parallel safe');
-# A method that one of them fails at in one of the processes.
+# A method that fails in one of the processes.
 $node->safe_psql('postgres', q(
 	CREATE FUNCTION picky(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 	BEGIN
@@ -120,7 +119,7 @@ $node->safe_psql('postgres', q(
 my ($n_picked, $picked) = parts('picked');
 ok($n_picked > 0 && $picked =~ /\|599\|600$/, 'all but the group that it fails at') or diag($n_picked, $picked);
 
-# An error on the way leaves nothing behind.
+# An error leaves nothing behind.
 is(told("$at_once SET statement_timeout = '1ms'; SELECT stepadv.refresh('steps', 'steps', full => true), pg_sleep(1)") =~ /failed/, 1, 'cancelled');
 is(told("SELECT count(*) FROM steps_groups; SELECT count(*) FROM versions_progress_over_time",
 		"$at_once DO \$\$ BEGIN PERFORM stepadv.refresh('steps', 'steps', full => true), 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END \$\$"),

@@ -1,6 +1,4 @@
-# The plans that the planner can make of the aggregates, and that they all
-# give the same. Plan shapes by regular expression: EXPLAIN's text changes
-# between versions.
+# All plans of the aggregates give the same result. Plan shapes are checked by regular expression, since EXPLAIN's text changes.
 # (PostgreSQL::Test::Cluster: 15, and 14 from its minor release 3 on.)
 use strict;
 use warnings;
@@ -36,7 +34,7 @@ $node->safe_psql('postgres', q{
 });
 $node->safe_psql('postgres', "VACUUM ANALYZE $_") for qw(steps parts parted empty);
 
-# Costs at which workers are free, and at which rows are dear to send.
+# Costs at which workers are free, and at which sending rows is expensive.
 my $eager = 'SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0;'
   . 'SET parallel_tuple_cost = 1; SET cpu_tuple_cost = 1; SET cpu_operator_cost = 0.0001;';
 my $forced = $eager . 'SET ' . ($node->safe_psql('postgres', 'SHOW server_version_num') >= 160000
@@ -107,7 +105,7 @@ for my $set ($serial, $forced)
 	is(result($set, 'SELECT rollup(NULL::rollout_group) IS NULL FROM parts'), 't', "rollup of NULLs, $how");
 	is(result($set, "SELECT count(*) FROM (SELECT $agg AS g FROM empty) x, rtmc(x.g)"), '0', "no rows from no group, $how");
 	is(result($set, "SELECT count(*) FROM empty e, LATERAL returns((SELECT $agg FROM empty))"), '0', "nor from an empty table, $how");
-	# Errors arise in workers as they do here.
+	# Errors are raised in workers as in the leader.
 	my ($status, $out, $err) = $node->psql('postgres', "$set SELECT $agg FROM (SELECT * FROM steps UNION ALL SELECT * FROM steps) s");
 	like($err, qr/ERROR:  rollout \d+ has two rows for step \d+/, "duplicates are found, $how");
 }

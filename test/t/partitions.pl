@@ -1,8 +1,6 @@
-# Partitions that come and go at random under writers, which no trigger sees: whatever is
-# kept equals a fresh fold, or maintained() says that it is or may be stale, and refresh
-# mends it.  Readers of views over groups that triggers keep, in a session that stays, are
-# refused whenever it says so.  SEED=7 does other things, ALL=1 (make check-all) a hundred of
-# them.
+# Partitions are attached and detached at random under writers, which no trigger sees: kept groups equal a fresh fold, or maintained()
+# reports that they are or may be stale, and refresh repairs them.  Readers of views over groups kept by triggers, in a persistent session,
+# get an error in that case.  SEED=7 makes other changes, ALL=1 (make check-all) a hundred of them.
 use strict;
 use warnings;
 use IPC::Run;
@@ -21,7 +19,7 @@ $node->append_conf('postgresql.conf', "deadlock_timeout = '20ms'\njit = off\nfsy
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
 
-# A table for each way to keep groups; the groups lie in several partitions each.
+# A table for each mode; the groups span several partitions.
 my @ways = qw(triggers refresh watermark);
 my (%attached, %detached);
 my $made = 0;
@@ -40,7 +38,7 @@ foreach my $way (@ways)
 		SELECT stepadv.maintain('by_$way', mode => '@{[ $more ? 'refresh' : $way ]}'$more)));
 }
 
-# What a reader gets of the views over groups and over digests: same or other than a fresh fold, or refused.
+# What a reader of the views over groups and digests gets: the same as a fresh fold, other values, or an error.
 $node->safe_psql('postgres', q[CREATE FUNCTION read_kept(way text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	kept text;
@@ -92,7 +90,7 @@ sub writer
 	return IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $script ], '>', "$script.out", '2>', "$script.err");
 }
 
-# One change; what could not be done because of the writers is tried again.
+# One change; it is retried if the writers blocked it.
 sub change
 {
 	my ($way) = @_;
@@ -105,7 +103,7 @@ sub change
 		($day) = grep { !$attached{$way}{$_} } 1 .. 8;
 		return if !defined $day;
 		my $name = $detached{$way}{$day};
-		# What is written into it meanwhile no trigger tells of.
+		# No trigger reports what is written into it meanwhile.
 		$sql = "UPDATE $name SET score = score + 1; " if $name;
 		$attached{$way}{$day} = $name // make_partition($way, $day);
 		delete $detached{$way}{$day};
@@ -131,7 +129,7 @@ sub change
 	die "$sql: $err";
 }
 
-# In one snapshot: the reported state of a way, the real one, and what a reader gets.
+# In one snapshot: the reported state of a mode, the real one, and what a reader gets.
 sub said_and_true
 {
 	my ($way) = @_;
@@ -159,7 +157,7 @@ foreach my $i (1 .. $n_changes)
 		if $way eq 'triggers' ? $read ne ($fresh ? 'same' : 'refused') : $read eq 'refused';
 	$count{ $fresh ? 'fresh' : 'stale' }++;
 	$count{different}++ if $differences;
-	# What no trigger sees is found by the next refresh.
+	# The next refresh finds what no trigger saw.
 	push @wrong, "after $sql: $differences" if $fresh && $differences && !($way eq 'watermark' && $sql =~ /^TRUNCATE/);
 	push @wrong, "after $sql: $problem" if !$fresh && $problem !~ /stale|not seen/;
 	next if any(3) == 0;

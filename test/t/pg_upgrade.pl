@@ -1,6 +1,5 @@
-# pg_upgrade carries attachments along: tables of a type with columns that name
-# relations, views, triggers in C, values.  To a new data directory of this server
-# always, and from or to other versions of which the extension is installed.
+# pg_upgrade preserves attachments: tables of a type with columns that name relations, views, triggers in C, values.  To a new data
+# directory of this server always, and from or to other versions that have the extension.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -12,9 +11,8 @@ use Test::More;
 
 # Both sides must have checksums or none; 18 has them by default.
 my @init = (extra => [ '--encoding=UTF8', '--locale=C', '--data-checksums' ]);
-# Of a server to which a setting says where the extension is (extension_control_path),
-# a copy that has it where it looks anyway: LOAD '$libdir/stepadv', by which pg_upgrade
-# asks for a library, heeds no setting, and other versions do not know the settings.
+# For a server with extension_control_path, a copy that has the extension in the default place: LOAD '$libdir/stepadv', which pg_upgrade
+# uses to check a library, ignores the setting, and other versions do not have it.
 my $bindir = $ENV{STEPADV_COPIED_BINDIR} // (run_command([ 'pg_config', '--bindir' ]))[0];
 delete $ENV{TEMP_CONFIG} if defined $ENV{STEPADV_COPIED_BINDIR};
 my $here = abs_path('.');
@@ -40,8 +38,7 @@ sub upgrade
 		'-b', $from->{bin}, '-B', $to->{bin}, '-s', $new->host, '-p', $old->port, '-P', $new->port ];
 }
 
-# Whether the two take a table to each other that has nothing to do with us: a minor
-# release may write what the other version supports from a later minor release on.
+# Whether the two can upgrade an unrelated table: a minor release may write what the other version supports only from a later one.
 sub can_move
 {
 	my ($name, $from, $to) = @_;
@@ -55,7 +52,7 @@ sub can_move
 	return $moved;
 }
 
-# A life in a cluster, the move, and what is left of it.
+# Use in a cluster, the upgrade, and the result.
 sub move
 {
 	my ($name, $from, $to) = @_;
@@ -79,13 +76,13 @@ sub move
 	chdir $here;
 
 	$new->start;
-	# Until it was looked at, what is kept is not believed.
+	# Until it was checked, kept data are not used.
 	my ($looked, $folded, $why) = $new->psql('moved', q(SELECT sum(stepadv.refresh(a.source, a.prefix)) FROM stepadv.attachments() a WHERE a.mode = 'triggers'), extra_params => [ '-U', 'ann' ]);
 	# 16 and later print views without names of tables, so that definitions differ by name.
 	if ($from->{number} < 16 && $to->{number} >= 16) { cmp_ok($folded, '>', 0, "$name: a refresh folds again") or diag($why) }
 	else { is($folded, 0, "$name: a refresh folds nothing") or diag($why) }
 	same_numbers(numbers($new, 'moved'), $numbers, "$name: the same numbers");
-	# What a version of the server writes in another way is no difference.
+	# Differences in how server versions print definitions do not count.
 	if ($from->{bin} eq $to->{bin})
 	{
 		for my $who ([ 'moved', $members, undef, 'members of the extension' ], [ 'moved', $hers, 'ann', 'relations of a user' ])

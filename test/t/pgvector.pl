@@ -1,5 +1,4 @@
-# Features that are stored as pgvector's vector or halfvec serve as real[] does,
-# where the server has that extension.
+# Features stored as pgvector's vector or halfvec work as real[] does, if the server has that extension.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -11,7 +10,7 @@ $node->init;
 $node->start;
 # In schemas of their own: no cast may depend on the search path.
 $node->safe_psql('postgres', 'CREATE SCHEMA vectors; CREATE EXTENSION stepadv');
-# Asked for, since the list of available extensions leaves out those of extension_destdir.
+# Checked by creating it, since the list of available extensions leaves out those of extension_destdir.
 my ($status, $stdout, $stderr) = $node->psql('postgres', 'CREATE EXTENSION vector SCHEMA vectors');
 if ($status != 0)
 {

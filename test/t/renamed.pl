@@ -1,5 +1,4 @@
-# A maintained table changes: its columns, it, its schema and its owner
-# get other names.  Writes go on, what is read is exact, and it can be ended.
+# A maintained table, its columns, schema and owner are renamed.  Writes continue, views are exact, and maintenance can be ended.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -18,7 +17,7 @@ $node->safe_psql('postgres', q(
 	GRANT CREATE ON DATABASE postgres TO alice, bob;
 ));
 
-# Who writes was there before the names changed; who reads comes after it.
+# The writer's session began before the renames; the reader's after.
 my %sessions;
 sub run_as
 {
@@ -46,8 +45,7 @@ sub works
 
 my $admin = $node->safe_psql('postgres', 'SELECT current_user');
 
-# What is done, and what the schema (s), the table (t), its columns and the owner
-# are afterwards, where they change.  A source that is a view keeps its own names.
+# The change, and the names of the schema (s), table (t), columns and owner afterwards.  A source that is a view keeps its names.
 my @changes = (
 	{ name => 'nothing', sql => 'SELECT 1' },
 	{ name => 'a column comes and goes', sql => 'ALTER TABLE s.t ADD extra text DEFAULT $$x$$, DROP other' },
@@ -70,12 +68,12 @@ my @changes = (
 	{ name => 'the table has another owner', by => $admin, sql => 'ALTER TABLE s.t OWNER TO bob; GRANT USAGE ON SCHEMA s TO bob', writer => 'bob', owner => $admin, may_say_so => 1 },
 );
 
-# A copy with the former names of the table, which is not maintained.
+# A copy with the former names, which is not maintained.
 $node->safe_psql('postgres', q(CREATE SCHEMA copy;
 	CREATE TABLE copy.t (id integer, g text, h text, r text, n integer, st text, score float8, v text, run text, p integer, cat text, seed integer);
 	SELECT count(*) FROM stepadv.attach('copy.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', columns => '{"step_id": "id", "policy_version": "v", "run_id": "run", "policy_step": "p", "dimensions": ["cat", "seed"]}', views => '{all}', options => '{"show_columns": []}');));
 
-# What the views show of the rows as they are now: of those in the copy.
+# The contents of views over the current rows: those in the copy.
 sub expected
 {
 	my (%c) = @_;
@@ -85,7 +83,7 @@ sub expected
 	return $out;
 }
 
-# Without names: views may show columns by the names of old or by those of now.
+# Without names: views may show columns by old or new names.
 sub shown
 {
 	my ($groups, $prefix) = @_;
@@ -115,7 +113,7 @@ sub lives
 	works('alice', "SELECT stepadv.refresh('s.t'::regclass)", undef, "$name: is refreshed") if $how eq 'refresh';
 	works($c{by}, $c{sql}, undef, "$name: it happens");
 
-	# Before anything is written what was there is shown as it was.
+	# Before anything is written the old rows are shown.
 	my $see = shown("$c{s}.$c{groups}", "$c{s}.t");
 	my $seen = sub {
 		my ($what, $may_say_so) = @_;
@@ -137,10 +135,10 @@ sub lives
 	$seen->('what is written is shown', $c{may_say_so}) unless $c{name} =~ /column of the view|rollouts' table/;
 	works($c{owner}, "SELECT * FROM stepadv.check_maintained('$c{table}'::regclass)", $c{may_say_so} ? undef : '', "$name: all is right");
 	works($c{owner}, "SELECT stepadv.refresh('$c{table}'::regclass, full => true) > 3", 't', "$name: everything is folded") unless $c{may_say_so};
-	# The groups are alice's, who may not read the table: no other user folds them with her views and their own privileges.
+	# The groups are alice's, who may not read the table: no other user folds them through her views with their own privileges.
 	like((run_as($c{owner}, "SELECT stepadv.refresh('$c{table}'::regclass, full => true)"))[2], qr/has another owner than the source/, "$name: it is said why not") if $c{may_say_so};
 
-	# From here on two ends: by detach at once, and by unmaintain.
+	# Two ways to end: detach, and unmaintain.
 	works($c{owner}, "BEGIN; SELECT stepadv.detach('$c{table}'::regclass) > 5; SELECT count(*) FROM pg_trigger WHERE tgrelid = '$c{table}'::regclass;
 		SELECT count(*) FROM pg_class WHERE relnamespace = '$c{s}'::regnamespace AND (relkind = 'v' OR relname ~ '^(t_|kept)' AND relkind = 'r'); INSERT INTO $c{table} (@columns) VALUES (300, 'g1', 'h1', 'r200', 1, 's1', 9, 'v1'); ROLLBACK", "t\n0\n0", "$name: detach");
 	works($c{owner}, "SELECT stepadv.unmaintain('$c{table}'::regclass)", 1, "$name: unmaintain");
@@ -153,7 +151,7 @@ sub lives
 	{
 		works($c{owner}, "SELECT stepadv.maintain('$c{table}'::regclass, mode => '$how') IS NOT NULL; INSERT INTO $c{table} (@columns) VALUES (401, 'g4', 'h1', 'r200', 2, 's1', 9, 'v1'); $refresh SELECT * FROM stepadv.check_maintained('$c{table}'::regclass)", "t\nt", "$name: and kept again");
 	}
-	# No trigger of them is there any more: they are alice's alone.
+	# The triggers are gone: the views are alice's alone.
 	works($c{may_say_so} ? 'alice' : $c{owner}, "SELECT stepadv.detach('$c{table}'::regclass) > 5", 't', "$name: and detached");
 }
 

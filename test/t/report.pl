@@ -1,6 +1,5 @@
-# The pages of stepadv report in a browser: numbers of the views, search, filters, keys, no
-# script error, nothing wider than its page, readable contrast, labels that do not overlap,
-# and texts that stay texts.
+# The pages of stepadv report in a browser: numbers of the views, search, filters, keys, no script error, nothing wider than its page,
+# readable contrast, labels that do not overlap, and texts shown as text.
 use strict;
 use warnings;
 use Client;
@@ -29,7 +28,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION stepadv; SET jit = off;' . slurp_
 	SELECT g, r, '', max(reward), bool_or(success), bool_or(truncated) FROM s GROUP BY g, r;
 	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action, tool, ok, reward)
 	SELECT g, r, step_no, state, action, CASE WHEN step_no % 2 = 0 THEN 'walk' END, CASE WHEN step_no % 4 = 0 THEN step_no % 8 = 0 END, reward FROM s;
-	-- What hurts a page that takes text for anything else.
+	-- Texts that would break a page without escaping.
 	INSERT INTO rl.rollouts (task_id, rollout_id, success) SELECT '</title><script>alert(1)</script>', r, r = '1' FROM unnest('{1,2}'::text[]) r;
 	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action, next_observation)
 	SELECT '</title><script>alert(1)</script>', r, i, w, w, w FROM unnest('{1,2}'::text[]) r, unnest(ARRAY['</script><img src=x onerror=alert(2)>',
@@ -68,7 +67,7 @@ $node->safe_psql('postgres', q(SELECT count(*) FROM stepadv.create_tables('my "R
 	INSERT INTO steps (task_id, rollout_id, step_no, observation, action) VALUES ('t', 'a', 0, 'o', 'x'), ('t', 'b', 0, 'o', 'y')));
 ($ok, $err) = report('-o', "$dir/quoted.html", q(my "R'l;.steps));
 ok($ok, 'names that need quotes') or diag($err);
-# A corridor where a key is taken: of one task the state says who has it, and the time, of the other it does not.
+# A corridor with a key: in one task the state has the key and the time, in the other it does not.
 $node->safe_psql('postgres', q(
 	CREATE TABLE corridor AS
 	WITH act AS (SELECT task, i, n, get_byte(decode(md5(format('%s %s %s', task, i, n)), 'hex'), 0) % 16 AS luck FROM unnest('{seen,unseen}'::text[]) task, generate_series(0, 127) i, generate_series(0, 3) n),

@@ -1,5 +1,4 @@
-# Processes that fold the rows of one query together (GroupFold): stopped at any
-# moment, by a cancel, by the end of a process, they leave nothing behind.
+# Processes that fold one query together (GroupFold) leave nothing behind when stopped at any moment, by cancel or by exit.
 # (PostgreSQL::Test::Cluster: 15, and 14 from its minor release 3 on.)
 use strict;
 use warnings;
@@ -28,7 +27,7 @@ my $start = time;
 is($node->safe_psql('postgres', $fold), $alone, 'one process or three: the same');
 my $full = time - $start;
 
-# Temporary files and workers, once the last has had the time to go.
+# Temporary files and workers, after the last had time to exit.
 sub left_behind
 {
 	my $left = '';
@@ -44,7 +43,7 @@ sub left_behind
 }
 is(left_behind(), '0 files, 0 workers', 'nothing is left of what went well');
 
-# Cancelled earlier and later, in one connection, which then continues.
+# Cancelled after various times, in one connection, which then continues.
 my $script = "\\set VERBOSITY sqlstate\n";
 my @parts = map { $_ / 12 } 1 .. 10;
 $script .= sprintf("SET statement_timeout = '%dms';\n%s;\nRESET statement_timeout;\n", 1 + 1000 * $full * $_, $fold) for @parts;
@@ -80,7 +79,7 @@ like(run_and_end_worker(sub { $node->safe_psql('postgres', "SELECT pg_terminate_
 is(left_behind(), '0 files, 0 workers', 'and leaves nothing');
 is($node->safe_psql('postgres', $fold), $alone, 'the next query is whole');
 
-# One that dies takes the server's sessions along, as any does; what it had written goes with it.
+# A worker that crashes resets the server, as any process does; its files are removed.
 like(run_and_end_worker(sub { kill 'KILL', $_[0] }), qr/server closed the connection|terminating connection|crash of another server process/, 'a worker that dies');
 # (A psql that finds no server does not read its input, of which some modules of the server's tests die.)
 for (1 .. 600)

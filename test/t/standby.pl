@@ -1,5 +1,4 @@
-# A hot standby: every query gives there what it gives on the primary, whatever
-# writes says that it cannot, and where it can.
+# A hot standby: every query gives what it gives on the primary; functions that write raise an error there.
 use strict;
 use warnings;
 use Client;
@@ -54,14 +53,14 @@ sub all_views
 }
 my $folded = all_views('folded');
 
-# What reads.
+# Functions that read.
 both("SELECT * FROM stepadv.explain_selection('rl.steps_rtmc')", 'explain_selection');
 both("SELECT * FROM stepadv.select_steps('rl.steps_rtmc', min_advantage => 0.01) ORDER BY 1", 'select_steps');
 both("SELECT a::text FROM stepadv.attachments() a ORDER BY 1", 'attachments');
 both("SELECT c.* FROM (SELECT array_agg(stepadv.credit_sums(ARRAY[v.rollouts], 'rtmc')) AS sums FROM rl.steps_values v) s, stepadv.credit_check(s.sums) c", 'credit_check');
 both('SELECT count(*) FROM rl.chosen', 'a selection');
 
-# What writes.
+# Functions that write.
 my $stay = qr/ERROR:  25006: cannot execute .* (during recovery|in a read-only transaction)/;
 sub refuses
 {
@@ -88,7 +87,7 @@ like(($primary->psql('postgres', "BEGIN READ ONLY; SELECT stepadv.refresh('rl.ro
 	qr/ERROR:  cannot execute refresh in a read-only transaction(?!\nHINT)/, 'on the primary a transaction that is READ ONLY is named');
 both("SELECT * FROM stepadv.check_maintained('rl.rollout_rows')", 'check_maintained');
 
-# What is kept is as fresh as on the primary: changes wait on both, and are folded on both.
+# Kept groups are as fresh as on the primary: changes are pending on both, and folded on both.
 my $returns = "SELECT mean_return FROM rl.steps_groups WHERE group_id = 'rooms 1'";
 my $before = both($returns, 'a group');
 $primary->safe_psql('postgres', "UPDATE rl.rollouts SET outcome = outcome + 3 WHERE group_id = 'rooms 1'");
@@ -98,7 +97,7 @@ $primary->safe_psql('postgres', "SELECT stepadv.refresh('rl.rollout_rows')");
 follow();
 isnt(both($returns, 'a group refreshed on the primary'), $before, 'as it is now');
 
-# Programs.
+# The client.
 SKIP:
 {
 	skip 'needs python3-psycopg', 9 if !Client::installed();
@@ -112,7 +111,7 @@ SKIP:
 	is($lines->($standby, $_), $lines->($primary, $_), 'the same lines') foreach qw(steps messages dpo);
 }
 
-# Promoted, it does what a primary does.
+# After promotion it works like a primary.
 $standby->promote;
 is($standby->safe_psql('postgres', q(UPDATE rl.rollouts SET outcome = outcome - 3 WHERE group_id = 'rooms 1'; SELECT stepadv.refresh('rl.rollout_rows'); ) . $returns), "1\n$before", 'a standby that was promoted refreshes');
 $standby->stop;

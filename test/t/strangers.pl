@@ -1,5 +1,5 @@
-# Attacks by other users.  No user's code runs with another's privileges, no user's table
-# is lost, no user's work is stopped by objects or statements of another.
+# Attacks by other users.  No user's code runs with another's privileges, no user's table is lost, and no user's objects or statements
+# stop another's work.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -14,13 +14,12 @@ $node->init;
 $node->append_conf('postgresql.conf', "jit = off\n");
 $node->start;
 
-# alice has steps; mallory has no rights but those that a test gives her; erin
-# has nothing to do with it all; maker may create extensions in her databases.
+# alice has steps; mallory has no privileges except those that a test grants; erin is unrelated; maker may create extensions in her databases.
 $node->safe_psql('postgres', 'CREATE ROLE alice LOGIN; CREATE ROLE mallory LOGIN; CREATE ROLE erin LOGIN; CREATE ROLE maker LOGIN');
 
 my $admin = $node->safe_psql('postgres', 'SELECT current_user');
 
-# Runs SQL as somebody; (exit status, stdout, stderr).
+# Runs SQL as a role; returns (exit status, stdout, stderr).
 sub as
 {
 	my ($role, $database, $sql) = @_;
@@ -54,7 +53,7 @@ sub refused
 	return like($err, $pattern, "$name: the reason");
 }
 
-# Mallory's code ran only as mallory, and no user has gained privileges.
+# Mallory's code ran only as mallory, and no user gained privileges.
 sub unharmed
 {
 	my ($name) = @_;
@@ -67,7 +66,7 @@ sub unharmed
 	return is($have, '', "$name: nobody is superuser");
 }
 
-# A function of this text says as whom it runs, and takes what it can.
+# A function of this text records as whom it runs, and attempts escalation.
 my $evil = q($evil$
 	BEGIN
 		RAISE WARNING 'evil ran as %', current_user;
@@ -78,8 +77,7 @@ my $evil = q($evil$
 $evil$);
 $evil =~ s/\$evil\$//g;
 
-# A database with the extension and alice's tables: how they are kept is given
-# by name, and '' is attached only.
+# A database with the extension and alice's tables: the mode of keeping is given by name; '' is attached only.
 my %kept = (triggers => 't', refresh => 'r', '' => 'a');
 sub build
 {
@@ -99,7 +97,7 @@ sub build
 	@noise = ();
 }
 
-# Houses are copies of one.
+# Databases are copies of one template.
 sub house
 {
 	my ($database) = @_;
@@ -110,8 +108,7 @@ sub house
 	}
 }
 
-# alice's objects are intact: she writes, what she reads is right, she can end it all
-# and begin again.
+# alice's objects are intact: she writes, reads correct numbers, and can end and start over.
 sub stands
 {
 	my ($database, $name) = @_;
@@ -132,7 +129,7 @@ sub stands
 		}
 		foreach my $who ('alice', 'admin')
 		{
-			# In a transaction of its own that is undone.
+			# In a transaction that is rolled back.
 			works($who, $database, qq(BEGIN; SELECT stepadv.unmaintain('public.$table'::regclass); ROLLBACK;), $how ? 1 : 0, "$name: $who ends upkeep of $table");
 			works($who, $database, qq(BEGIN; SELECT stepadv.detach('public.$table'::regclass) > 10; SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relname LIKE '${table}\\_%' AND relowner = 'alice'::regrole AND relkind IN ('v', 'r'); ROLLBACK;),
 				"t\n0", "$name: $who detaches $table");
@@ -148,13 +145,13 @@ sub stands
 
 build('house');
 
-# A session of mallory's that stays, with what it has made in its pg_temp.
+# A session of mallory's that persists, with its objects in pg_temp.
 my $mallory;
 my ($mallory_in, $mallory_out, $mallory_err);
 sub mallory_stays
 {
 	my ($database, $sql) = @_;
-	# 19 says of a view of hers that it is a temporary one.
+	# 19 notes that a view of hers is temporary.
 	$mallory_in = "SET client_min_messages = warning;\n$sql\n\\echo made\n";
 	$mallory_out = $mallory_err = '';
 	$mallory = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-U', 'mallory', '-d', $node->connstr($database) ], '<', \$mallory_in, '>', \$mallory_out, '2>', \$mallory_err,
@@ -168,8 +165,7 @@ sub mallory_leaves
 	$mallory->finish;
 }
 
-# What mallory makes to look like a kept set over one of alice's tables, in a
-# schema where she may create.
+# Objects of mallory's that resemble a kept set over one of alice's tables, in a schema where she may create.
 sub fake_set
 {
 	my ($schema, $source, $name, $how) = @_;
@@ -199,14 +195,14 @@ sub fake_row
 	);
 }
 
-# ---- 1. A kept set that a role with nothing but TEMP makes up
+# ---- 1. A forged kept set by a role with only TEMP
 house('fake');
 my $typed = $node->safe_psql('fake', q(SELECT to_regtype('stepadv.attachment') IS NOT NULL)) eq 't';
 mallory_stays('fake', join '', 'SET search_path = pg_temp, public; CREATE TEMP TABLE t_other (); ',
 	map { (my $sql = fake_set('pg_temp', "public.$kept{$_}", $kept{$_} . 'x', 'refresh') . ($typed ? fake_row('pg_temp', "public.$kept{$_}", $kept{$_} . 'x', 'refresh') : '')) =~
 		s/(pg_temp\.)(evil|evil_trigger)\(/$1$2_$kept{$_}(/g; $sql } sort keys %kept);
 stands('fake', 'a fake in pg_temp');
-# Of the very prefix, where she may create.
+# With the same prefix, where she may create.
 mallory_leaves();
 $node->safe_psql('fake', 'CREATE SCHEMA m AUTHORIZATION mallory');
 foreach my $how (sort keys %kept)
@@ -244,7 +240,7 @@ works('alice', 'operators', q(CREATE TABLE public.plan (id bigint PRIMARY KEY, g
 works('alice', 'operators', q(SELECT count(*) > 0 FROM public.o_quadrants; CREATE VIEW public.picked AS SELECT * FROM public.o_rloo;
 	SELECT count(*) FROM stepadv.select_steps('public.o_rloo'::regclass, informative => 'dapo') s), undef, 'steps are selected');
 works('admin', 'operators', q(SELECT * FROM stepadv.check_maintained('public.o'::regclass); SELECT stepadv.refresh('public.o'::regclass, full => true); SELECT count(*) FROM public.o_grpo), "2\n40", 'by an administrator, too');
-# A pool over the same group: claims, marks; and what mallory makes to look like it.
+# A pool over the same group: claims, marks; and mallory's forgery of it.
 works('alice', 'operators', q(SET search_path = m, stepadv, public; SELECT create_pool('o'); SELECT count(*), min(claimed_by) FROM claim_groups(NULL::o_ready, 5, order_by => 'a desc', holder => 'alice');
 	SELECT consume_groups('o_ready', (SELECT claim FROM o_pool LIMIT 1), 1)),
 	"o_ready\n2|alice\n2", 'a pool of what mallory has operators for');
@@ -260,12 +256,12 @@ works('alice', 'operators', q(SELECT count(*) FROM public.o_grpo; SELECT * FROM 
 refused('alice', 'operators', q(CREATE TABLE public.odd (g json, r integer, n integer, score float8); SELECT stepadv.attach('public.odd'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}')),
 	qr/equality operator/, 'a group by what has no equality');
 
-# ---- 4. A table that a stranger says belongs to a set
+# ---- 4. A table that another user claims belongs to a set
 house('lost');
 foreach my $how (sort keys %kept)
 {
 	my $table = $kept{$how};
-	# No table of alice's or erin's own is one of the kept, with any name.
+	# No table of alice's or erin's is among the kept ones, with any name.
 	works('erin', 'lost', qq(CREATE TABLE public.${table}_mine (g integer); INSERT INTO public.${table}_mine VALUES (1);
 		CREATE TABLE public.${table}z_changed (g integer); INSERT INTO public.${table}z_changed VALUES (1);
 		CREATE TABLE public.${table}z_folded (g integer); INSERT INTO public.${table}z_folded VALUES (1);), undef, "erin has tables beside $table");
@@ -286,7 +282,7 @@ foreach my $how (sort keys %kept)
 }
 unharmed('lost');
 
-# ---- 5. Service denied by a comment, or by a row
+# ---- 5. Denial of service by a comment, or by a row
 house('denied');
 $node->safe_psql('denied', 'CREATE SCHEMA m AUTHORIZATION mallory');
 my $number = 0;
@@ -319,7 +315,7 @@ if ($typed)
 }
 stands('denied', 'nonsense');
 
-# A comment is the user's to write, and need not come along in a dump.
+# A comment belongs to the user, and may be missing from a dump.
 works('alice', 'denied', q(
 	CREATE TABLE public.noted (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
 	CREATE INDEX ON public.noted (g);
@@ -369,7 +365,7 @@ works('maker', 'own', 'CREATE EXTENSION stepadv', undef, 'an empty schema of who
 schema_of('lasting', [ [ 'maker', 'CREATE EXTENSION stepadv; DROP EXTENSION stepadv; CREATE EXTENSION stepadv' ] ]);
 foreach my $database ('empty', 'own', 'lasting')
 {
-	# Calls of functions there are made with the rights of whoever administers.
+	# Calls of functions there are made with an administrator's privileges.
 	refused($_, $database, $trap, qr/permission denied/, "$database: no room for overloads by $_") foreach 'maker', 'mallory', 'alice';
 	works('alice', $database, q(SELECT stepadv.signature_hash('x'::text) IS NOT NULL), 't', "$database: all may use it");
 }
@@ -385,8 +381,7 @@ command_ok([ 'pg_restore', '-e', '--no-owner', '-U', 'alice', '-d', $node->conns
 works('alice', $_, q(INSERT INTO rl.t VALUES (2, 2, 1, 1, 1); SELECT stepadv.refresh('rl.t'::regclass); SELECT count(*) FROM rl.t_groups; SELECT * FROM stepadv.check_maintained('rl.t'::regclass)), "0\n2", "$_: all works") foreach 'restored', 'restored_own';
 unharmed('schema');
 
-# Every call of a function of the extension passes exact types: no
-# function that is nearly the same, not even one by a superuser, is taken for it.
+# Every call of a function of the extension passes exact types: no similar function, not even one by a superuser, is called instead.
 house('overloaded');
 works('admin', 'overloaded', q(
 	SET client_min_messages = warning;
@@ -409,8 +404,7 @@ works('admin', 'overloaded', q(
 			END;
 		END LOOP;
 	END $do$), undef, 'functions that are nearly the same');
-# Arguments that a call leaves out, too, leave room for a function of just the others.
-# attachments has tests that call it without.
+# Calls that leave out arguments could match a function of just the others.  attachments has tests that call it without.
 is($node->safe_psql('overloaded', q(SELECT string_agg(p.proname, ' ') FROM pg_proc p
 	WHERE p.pronamespace = 'stepadv_internal'::regnamespace AND p.pronargdefaults > 0 AND p.proname <> 'attachments')), '', 'inner functions are called with all their arguments');
 stands('overloaded', 'overloaded');
@@ -441,8 +435,8 @@ foreach my $shape (qw(messages prm))
 	is(($out =~ tr/\n//) . $err, $shape eq 'prm' ? '1' : '2', "overloaded: $shape") if $err !~ /psycopg/;
 }
 
-# The canonical tables, in a schema where mallory may create: making them, the trigger that fills
-# identities, who may insert and no more; with functions and operators of hers that fit better.
+# The canonical tables, in a schema where mallory may create: making them, the trigger that computes identities, users who may only insert;
+# with functions and operators of hers that fit better.
 works('admin', 'overloaded', 'GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE overloaded TO alice', undef, 'mallory may create in public');
 works('mallory', 'overloaded', qq(
 	CREATE FUNCTION public.evil_hash(text) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
@@ -476,12 +470,12 @@ works('alice', 'overloaded', q(SET search_path = public, pg_catalog; UPDATE alic
 	END $$), '', 'alice updates');
 works('alice', 'overloaded', q(SELECT count(*), count(*) FILTER (WHERE state = stepadv.signature_hash(observation) AND action_hash = CASE tool WHEN 'bash' THEN stepadv.signature_hash(stepadv.action_signature(tool, args, ok)) WHEN 'unknown' THEN stepadv.signature_hash(jsonb_build_array(tool, args)) ELSE stepadv.signature_hash(action) END) FROM alices.steps;
 	SELECT n_rollouts, all_shared_step_share, no_shared_state FROM alices.steps_groups), "6|6\n2|1|f", 'and what was filled is right');
-# Who may not write the table gets nothing by the trigger's function, and none of his own is called by its name.
+# A user who may not write the table gains nothing by the trigger's function, and none of their functions is called by its name.
 refused('mallory', 'overloaded', q(INSERT INTO alices.steps (kind, task_id, rollout_id, step_no) VALUES ('l', 't', 'alice', 9)), qr/permission denied/, 'mallory inserts');
 refused('mallory', 'overloaded', q(CREATE TABLE public.hers (a text); CREATE TRIGGER t BEFORE INSERT ON public.hers FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities('observation'); INSERT INTO public.hers VALUES ('x')), qr/arguments for 0 columns/, 'a table of hers');
 unharmed('canonical tables');
 
-# ---- 6. Methods of a stranger's, and functions called as ours are, where methods are checked
+# ---- 6. Another user's methods, and functions with our names, where methods are checked
 house('checked');
 $node->safe_psql('checked', 'CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');
 my $evil_rows = qq(RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql AS \$f\$ $evil RETURN QUERY SELECT s.step_id, s.rollout_id, s.step_no, 1::float8 FROM stepadv.steps(rollouts) s; END \$f\$);
@@ -497,7 +491,7 @@ works('mallory', 'checked', qq(
 	CREATE FUNCTION m.joined(text, text) RETURNS text LANGUAGE plpgsql AS \$f\$ $evil RETURN ''; END \$f\$;
 	CREATE OPERATOR m.|| (LEFTARG = text, RIGHTARG = text, FUNCTION = m.joined);
 	SELECT stepadv.register_method('m.evil_method(stepadv.rollout_group, float8)'::regprocedure, requires => '{reward,state,action}');
-	-- As register_method would not write it.
+	-- Unlike what register_method would write.
 	INSERT INTO m.stepadv_methods SELECT n, 'm.batch_td(stepadv.rollout_group,double precision)', '{reward}', '{}', NULL, 'a row per step' FROM unnest('{batch_td,rtmc,grpo}'::text[]) n;
 	SELECT stepadv.credit_sums(ARRAY[(SELECT stepadv.rollout_agg(i, i, 0, 1, i, i) FROM generate_series(1, 4) i)], 'evil_method') IS NOT NULL;),
 	"m.stepadv_methods\nt", 'mallory has methods, and checks them herself');
@@ -516,11 +510,11 @@ foreach my $who ('alice', 'admin')
 }
 unharmed('methods that are checked');
 
-# ---- An administrator calls for mallory's own table: her code, not his rights
+# ---- An administrator calls functions on mallory's table: her code does not get their privileges
 $node->safe_psql('postgres', 'CREATE DATABASE helped');
 $node->safe_psql('helped', 'CREATE EXTENSION stepadv; CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');
 works('mallory', 'helped', qq(
-	-- maintain takes no volatile one.
+	-- maintain accepts no volatile function.
 	CREATE FUNCTION m.evil_inside(integer) RETURNS integer LANGUAGE plpgsql AS \$f\$ $evil RETURN \$1; END \$f\$;
 	CREATE FUNCTION m.evil(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS \$f\$ BEGIN RETURN m.evil_inside(\$1); END \$f\$;
 	CREATE FUNCTION m.evil_trigger() RETURNS trigger LANGUAGE plpgsql AS \$f\$ $evil RETURN NULL; END \$f\$;
@@ -539,7 +533,7 @@ foreach my $how ('refresh', 'triggers', 'watermark')
 	};
 	$call->(q(BEGIN; SELECT stepadv.detach('m.source'::regclass); SELECT count(*) FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 's'); ROLLBACK));
 	$call->(qq(SELECT stepadv.maintain('m.source'::regclass, mode => $mode)));
-	# She changes what is hers.
+	# She changes her objects.
 	as('mallory', 'helped', $_) foreach
 		'CREATE TRIGGER evil AFTER DELETE ON m.s_changed FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger()',
 		(map { "CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON m.s_$_ FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger()" } qw(folded attachment)),
@@ -549,7 +543,7 @@ foreach my $how ('refresh', 'triggers', 'watermark')
 		"UPDATE m.base SET score = score + 1 WHERE id = 1";
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass, full => true)));
-	# A group that cannot be folded is looked for.
+	# A group that cannot be folded is searched for.
 	as('mallory', 'helped', $_) foreach 'CREATE OR REPLACE VIEW m.s_fresh AS SELECT m.calm(g) AS g, stepadv.rollout_agg(id, 1, 1, 0::bigint, 0::bigint, score) AS rollouts FROM m.source GROUP BY g', 'UPDATE m.base SET score = score + 1, at = now() WHERE id = 1';
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
 	$call->(q(SELECT * FROM stepadv.check_maintained('m.source'::regclass)));
@@ -564,7 +558,7 @@ foreach my $how ('refresh', 'triggers', 'watermark')
 	works('mallory', 'helped', q(SELECT stepadv.unmaintain('m.source'::regclass) >= 0, stepadv.detach('m.source'::regclass) >= 0), 't|t', "$how: mallory ends it");
 }
 
-# A table that was hers is an administrator's now: what she made over it is not done with his rights.
+# A table that was hers belongs to an administrator now: what she made over it does not run with their privileges.
 $node->safe_psql('helped', 'GRANT USAGE ON SCHEMA m TO PUBLIC');
 works('mallory', 'helped', qq(CREATE TABLE m.given (LIKE m.base INCLUDING ALL); INSERT INTO m.given SELECT * FROM m.base;
 	SELECT count(*) > 5 FROM stepadv.attach('m.given'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}');
@@ -580,11 +574,11 @@ foreach my $sql (q(SELECT * FROM stepadv.maintained()), q(SELECT * FROM stepadv.
 	push @noise, $err;
 }
 unharmed('a table that was hers');
-# What is in his way there is hers: he does not drop it.
+# A conflicting object is hers: it is not dropped.
 works('mallory', 'helped', q(CREATE TABLE m.left_attachment OF stepadv.attachment), undef, 'mallory has a table of our type');
 refused('admin', 'helped', q(SELECT stepadv.attach('m.given'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', prefix => 'left')), qr/relation "left_attachment" already exists/, 'an administrator attaches beside it');
 
-# Her pool, her advantages, her canonical tables: what they run when an administrator claims, selects and loads is hers.
+# Her pool, advantages and canonical tables: code called when an administrator claims, selects and loads runs as her.
 $node->safe_psql('helped', 'GRANT CREATE ON DATABASE helped TO mallory');
 works('mallory', 'helped', qq(CREATE TABLE m.p (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8); INSERT INTO m.p SELECT i, i % 3, i / 3, 1, i FROM generate_series(1, 30) i;
 	SELECT count(*) > 5 FROM stepadv.attach('m.p'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}'); SELECT stepadv.create_pool('m.p');
@@ -606,11 +600,11 @@ foreach my $call ([ q(SELECT string_agg(g || claimed_by, ' ') FROM stepadv.claim
 	like("@noise", qr/evil ran as mallory/, 'she had a trap there');
 	unharmed("an administrator $call->[2]");
 }
-# To make a view over hers runs nothing of hers.
+# Creating a view over hers runs none of her code.
 works('admin', 'helped', q(SELECT stepadv.create_selection('m.chosen', 'of_hers', group_by => '{g}', schema => 'public')), 'of_hers', 'an administrator has a selection of hers');
 unlike("@noise", qr/evil ran/, 'nothing of hers ran');
 
-# ---- 7. A stranger in the way: many tables of our type, all locked; locks and views on what is to go
+# ---- 7. Blocking: many tables of our type, all locked; locks and views on what is to be dropped
 house('crowded');
 $node->safe_psql('crowded', 'CREATE SCHEMA m AUTHORIZATION mallory; GRANT CREATE ON SCHEMA public TO mallory');
 works('mallory', 'crowded', q(DO $do$ BEGIN FOR i IN 1 .. 1500 LOOP
@@ -621,12 +615,12 @@ $node->restart;
 mallory_stays('crowded', q(BEGIN; DO $do$ BEGIN FOR i IN 1 .. 1500 LOOP EXECUTE format('LOCK TABLE m.x%s_attachment', i); END LOOP; END $do$;));
 foreach my $who ('alice', 'admin')
 {
-	# Each of a few dozen look-ups would cost its patience.
+	# Each of a few dozen look-ups would wait for the timeout.
 	works($who, 'crowded', q(SET statement_timeout = '2s'; SELECT count(*) FROM stepadv.attachments(); SELECT count(*) FROM stepadv.maintained() WHERE problem IS NULL), "3\n2", "$who lists what there is");
 }
 stands('crowded', 'many locked tables');
 mallory_leaves();
-# Who administers sees what all keep: each is looked at once, and what cannot be is no error for the others.
+# An administrator sees all attachments: each is checked once, and one that cannot be read is no error for the others.
 works('mallory', 'crowded', q(CREATE VIEW m.fresh AS SELECT g, NULL::stepadv.rollout_group AS rollouts FROM public.t; CREATE TABLE m.folded (g integer, rollouts stepadv.rollout_group);
 	DO $do$ BEGIN FOR i IN 1 .. 1500 LOOP EXECUTE format('UPDATE m.x%s_attachment SET kept = %L, fresh = %L, folded = %L', i, 'triggers', 'm.fresh', 'm.folded'); END LOOP; END $do$;
 	CREATE FUNCTION m.f0(integer) RETURNS integer STABLE BEGIN ATOMIC SELECT $1; END;
@@ -643,7 +637,7 @@ mallory_stays('crowded', q(BEGIN; LOCK TABLE public.over_rtmc IN ACCESS SHARE MO
 refused('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass, cascade => true)), qr/others use it.*of role mallory holds .*public\.a_rtmc/s, 'mallory holds it');
 mallory_leaves();
 works('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass, cascade => true) > 10; SELECT to_regclass('public.over_rtmc')), "t\n", 'and it goes');
-# What maintain made of t goes likewise; a trigger of hers that names the attachment is none of ours, and its table not waited for.
+# What maintain made of t is dropped likewise; a trigger of hers that names the attachment is not ours, and its table is not waited for.
 works('mallory', 'crowded', q(CREATE VIEW public.over_folded AS SELECT g FROM public.t_folded; CREATE TABLE m.hers (g integer);
 	CREATE TRIGGER hers AFTER INSERT ON m.hers FOR EACH STATEMENT WHEN ('public.t_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();), undef, 'mallory has a view over kept groups and a trigger');
 refused('alice', 'crowded', q(SELECT stepadv.unmaintain('public.t'::regclass)), qr/what maintain made for public\.t cannot be dropped: other objects depend on it.*over_folded depends on table (public\.)?t_folded.*unmaintain with cascade => true/s, 'a view of mallory\'s over what is kept');

@@ -19,7 +19,7 @@ $node->safe_psql('postgres', q(
 	FROM generate_series(0, 127::bigint) i));
 is($node->safe_psql('postgres', q(SELECT n_rollouts_added, n_steps_added FROM stepadv.load_rollouts('plain', 'lines'))), '16|128', 'lines are loaded');
 
-# Identities that were filled, by all ways into the table.
+# Identities that were computed, by all ways into the table.
 $node->safe_psql('postgres', q(
 	SELECT stepadv.create_tables('filled', partitions => 3, views => '{all}');
 	INSERT INTO filled.rollouts (task_id, rollout_id, outcome) SELECT 't' || i % 5, 'r' || i, i % 2 FROM generate_series(1, 40) i;
@@ -35,11 +35,11 @@ foreach my $format ('text', 'csv', 'binary')
 	$node->safe_psql('postgres', "TRUNCATE filled.steps; COPY given TO '$copy' (FORMAT $format); COPY filled.steps ($columns) FROM '$copy' (FORMAT $format)");
 	is($node->safe_psql('postgres', $right), '240|0', "COPY in format $format");
 }
-# A state of one's own, one like no other; and one that was filled by another version, say.
+# A given state, a unique one; and one that another version may have computed.
 $node->safe_psql('postgres', q(UPDATE filled.steps SET state = 5 WHERE step_no = 1; UPDATE filled.steps SET state = stepadv.unique_state() WHERE step_no = 2; UPDATE filled.steps SET action_hash = 6 WHERE step_no = 3));
 my $stored = q(SELECT md5(string_agg(s::text, E'\\n' ORDER BY s.step_id)) FROM filled.steps s);
 
-# A replica takes rows as they are, whoever made their identities, and makes none.
+# A replica takes rows as they are, and computes no identities.
 $node->safe_psql('postgres', q(CREATE PUBLICATION filled FOR TABLE filled.rollouts, filled.steps WITH (publish_via_partition_root = true)));
 my $replica = PostgreSQL::Test::Cluster->new('replica');
 $replica->init(extra => [ '--encoding=UTF8', '--locale=C' ]);

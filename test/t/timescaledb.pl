@@ -1,6 +1,5 @@
-# Hypertables of TimescaleDB: every view of attach gives what it gives of the same rows in a plain
-# table, over chunks of time, chunks of time and group, and compressed ones; continuous aggregates
-# of rollout_agg; groups kept without triggers; retention.
+# Hypertables of TimescaleDB: every view of attach gives what it gives over a plain table, over chunks of time, chunks of time and group,
+# and compressed ones; continuous aggregates of rollout_agg; groups kept without triggers; retention.
 # Run where the library timescaledb is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
@@ -10,7 +9,7 @@ use Test::More;
 
 my ($pkglibdir) = run_command([ 'pg_config', '--pkglibdir' ]);
 plan skip_all => 'the library timescaledb is not installed in this server' if !-e "$pkglibdir/timescaledb.so";
-# It looks for its library of a version in the server's own folder.
+# It looks for its versioned library in the server's own folder.
 plan skip_all => 'TimescaleDB wants a whole copy of the server: STEPADV_COPY_SERVER=1' if -e "stage$pkglibdir/timescaledb.so" && slurp_file($ENV{TEMP_CONFIG}) =~ /extension_destdir/;
 
 my $node = PostgreSQL::Test::Cluster->new('timescaledb');
@@ -20,7 +19,7 @@ $node->start;
 sub ask { my ($database, $sql) = @_; return $node->safe_psql($database, $sql); }
 sub refused { my ($database, $sql) = @_; my (undef, undef, $err) = $node->psql($database, $sql); return $err; }
 
-# The time of a step is anywhere in forty days, so that every group is in every chunk of ten.
+# The time of a step is random within forty days, so that every group is in every chunk of ten.
 my $tables = q(
 	CREATE TABLE step (step_id bigint NOT NULL, at timestamptz NOT NULL, task integer NOT NULL, r bigint NOT NULL, n integer NOT NULL, state bigint, action bigint, reward float8, value float8, next_state bigint,
 		turn_reward float8, cost float8, logp_new float8[], logp_old float8[], mask boolean[], x real[], tool text, args jsonb, ok boolean, turn integer, note text, prompt integer[], response integer[],
@@ -72,7 +71,7 @@ sub rounded
 	return join "\n", sort @lines;
 }
 sub plan_of { my ($database, $query, $settings) = @_; return ask($database, ($settings // '') . " EXPLAIN (COSTS OFF) $query"); }
-# All in one session, an answer behind the name of its query.
+# All in one session, each answer after the name of its query.
 my @queries = split /\n/, ask('plain', q(
 	SELECT q FROM pg_class c CROSS JOIN LATERAL (
 		SELECT format('SELECT * FROM %I', c.relname) UNION ALL
@@ -102,8 +101,8 @@ same_views('by_time_and_group', 'by time and group');
 is(ask('by_time_and_group', $compressed{by_time_and_group}), "4\n3", 'the older half is compressed, and all rollouts');
 same_views('by_time_and_group', 'compressed');
 
-# The fold is over the chunks, below everything else; of one group over the chunks that may have it.
-# Where it takes that for cheaper, TimescaleDB folds each chunk and puts the states together.
+# The fold is over the chunks, below everything else; for one group over the chunks that may have it.  If it estimates this as cheaper,
+# TimescaleDB folds each chunk and combines the states.
 my $at_once = 'SET timescaledb.enable_chunkwise_aggregation = off;';
 my $fold = 'SELECT task, stepadv.rollout_agg(step_id, r, n, state, action, reward) FROM step GROUP BY task';
 like(plan_of('by_time', $fold, $at_once), qr/Custom Scan \(GroupFold\)\n.*?->  (?:Parallel )?Append\n(?: +->  (?:Parallel )?Seq Scan on _hyper_\w+_chunk\n?){4}/s, 'GroupFold reads chunks');
@@ -180,7 +179,7 @@ foreach my $database ('by_time', 'by_time_and_group')
 ask('by_time', "SELECT count(*) FROM stepadv.create_tables('rl', views => '{all}')");
 like(refused('by_time', "SELECT create_hypertable('rl.rollouts', by_range('started_at'))"), qr/ERROR:  cannot create a unique index without the column "started_at"/, 'tables of create_tables become no hypertables');
 
-# Made a hypertable while its groups are kept by triggers: what is kept is not said to be as of now.
+# Made a hypertable while its groups are kept by triggers: they are not reported as fresh.
 ask('by_time', q(
 	CREATE TABLE later (id bigint, at timestamptz NOT NULL, task integer, r bigint, n integer, reward float8);
 	INSERT INTO later SELECT i, '2026-01-01Z'::timestamptz + i * interval '1 hour', i / 40, i / 5, i % 5, CASE WHEN i % 5 = 4 THEN i % 2 END FROM generate_series(0, 399) i;

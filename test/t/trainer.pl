@@ -1,6 +1,5 @@
-# A trainer's loop with the client's module and a pool: what it inserts, claims, reads and
-# consumes; four trainers at once, of which one is killed; and several that insert into the
-# same maintained groups.
+# A trainer's loop with the client's module and a pool: inserts, claims, reads and consumes; four trainers at once, one of which is
+# killed; and several that insert into the same maintained groups.
 use strict;
 use warnings;
 use Client;
@@ -20,7 +19,7 @@ $node->append_conf('postgresql.conf', "jit = off\ndeadlock_timeout = 100ms\n");
 $node->start;
 my $folder = File::Temp->newdir;
 
-# The loop with what a test adds; the handle of its process.
+# The loop with a test's additions; returns the process handle.
 sub start_python
 {
 	my ($database, $code, @arguments) = @_;
@@ -72,7 +71,7 @@ PY
 		'consumed 1, consumed 1, consumed 1, consumed 1, consumed 2, consumed 2, uniform -, incomplete -', "what became of each group");
 }
 
-# Four trainers, 60 groups, a lease of four seconds.  The one that is killed has said what it holds.
+# Four trainers, 60 groups, a lease of four seconds.  The killed one has printed its claims.
 database('four', q(SELECT stepadv.maintain('train.rollout_rows')));
 is(ended(start_python('four', "insert(connection, *batch(1, range(60)))\n"))->{err}, '', 'sixty groups');
 my $trainer = <<'PY';
@@ -109,8 +108,7 @@ is(scalar(@held), 3, 'the one that was killed held three');
 is(scalar(grep { $trained{$_} } @held), 3, 'which others trained on');
 is($node->safe_psql('four', q(SELECT count(*), count(consumed_at) FROM train.steps_pool)), '60|60', 'and the pool says so');
 
-# Several insert rollouts of the same groups at once, tasks in different orders, while one claims:
-# no two sessions wait for each other.
+# Several insert rollouts of the same groups at once, tasks in different orders, while one claims: no two sessions wait for each other.
 database('writers', q(SELECT stepadv.maintain('train.rollout_rows')));
 my $writer = <<'PY';
 me = int(sys.argv[2])

@@ -1,5 +1,5 @@
-# docs/tutorial.md from its first command to the training file: its ```console blocks in a shell, its ```sql
-# blocks in the database that these make, in order, each with the output that the page shows.
+# docs/tutorial.md to its training file: ```console blocks in a shell, ```sql blocks in the database that these create, in order, each with
+# the output that the page shows.
 use strict;
 use warnings;
 use Client;
@@ -16,7 +16,7 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PYTHONDONTWRITEBYTECODE => 1);
 delete $ENV{PGDATABASE};
-# What the page writes to /tmp.
+# Files that the page writes to /tmp.
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my @blocks = slurp_file('docs/tutorial.md') =~ /^```(console|sql)\n(.*?)^```\n(?:```\n(.*?)^```\n)?/msg;
 my $n = 0;

@@ -1,6 +1,5 @@
-# From every release that was frozen, and from the one that `make release` would make now, to a later
-# version: ALTER EXTENSION … UPDATE leaves the catalog that a fresh installation has, and what users made
-# before answers as if it had been made today, also after a dump and a restore.
+# From every frozen release, and from the one that `make release` would make now, to a later version: ALTER EXTENSION … UPDATE gives the
+# catalog of a fresh installation, and users' objects answer as if made today, also after a dump and a restore.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -23,8 +22,7 @@ rehearse_release();
 my ($frozen, $present) = frozen_versions($folder, 'stepadv');
 $node->safe_psql('postgres', 'CREATE ROLE ann LOGIN; CREATE ROLE mallory LOGIN');
 
-# The release command in a copy of this tree, and a later version with changes by hand and of functions;
-# what make would install of both is installed.
+# The release command in a copy of this tree, and a later version with manual changes and changed functions; both are installed as by make.
 sub rehearse_release
 {
 	my $copy = abs_path(PostgreSQL::Test::Utils::tempdir());
@@ -50,7 +48,7 @@ COMMENT ON FUNCTION stepadv_internal.later() IS 'added';\nCOMMENT ON FUNCTION st
 	return;
 }
 
-# The later version under another number, with more behind it.
+# The later version under another number, with additions.
 sub stand_in
 {
 	my ($version, $more) = @_;
@@ -76,8 +74,7 @@ sub update
 	return;
 }
 
-# A stranger who would stop an update: views over every function that can be called, and a table
-# of each of our types, which she holds.
+# Another user's objects that could block an update: views over every callable function, and a table of each of our types, locked.
 sub in_the_way
 {
 	my ($database) = @_;
@@ -111,8 +108,7 @@ cmp_ok(scalar(keys %$fresh), '>', 200, 'there is a catalog to compare');
 is(join(' ', grep { $fresh->{$_} =~ /"unknown"/ } sort keys %$fresh), '', 'of kinds of objects that the comparison knows');
 is(join(' ', grep { /^no member/ } sort keys %$fresh), '', 'all in the schemas belongs to the extension');
 
-# What the comparison would say of a version that changed behind an update's back; what
-# CREATE OR REPLACE puts right is none.
+# What the comparison reports for a version whose catalog changed without an update script; CREATE OR REPLACE repairs are no difference.
 stand_in('0.0.0', q{
 	ALTER FUNCTION stepadv.rtmc COST 4711;
 	CREATE FUNCTION stepadv_internal.gone() RETURNS void LANGUAGE sql AS 'SELECT';
@@ -132,7 +128,7 @@ is(join("\n", sort keys %seen), join("\n", sort('function stepadv.gigpo', 'funct
 	'differences are seen, and no others') or diag(join("\n", differences(catalog($node, 'changed'), $fresh)));
 $node->safe_psql('postgres', 'DROP DATABASE changed');
 
-# What was in development before a release says so.
+# The development version before a release is recognizable.
 if ($developed ne $released)
 {
 	make_database('developed', $developed);

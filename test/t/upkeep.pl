@@ -1,6 +1,5 @@
-# Maintained groups under a random workload of several sessions: at the end they
-# are those of a fresh fold, whatever was committed, rolled back, refused or
-# deadlocked.  And through pg_dump, restore, a crash and DROP EXTENSION.
+# Maintained groups under a random workload of several sessions equal a fresh fold at the end, whatever was committed, rolled back,
+# refused or deadlocked.  And through pg_dump, restore, a crash and DROP EXTENSION.
 use strict;
 use warnings;
 use IPC::Run;
@@ -15,15 +14,14 @@ $node->append_conf('postgresql.conf', "deadlock_timeout = '20ms'\njit = off\nfsy
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
 
-# A table of its own per way of maintaining, one that a foreign key guards
-# (states from tool calls, several keys), and the canonical tables.
+# A table per mode of maintenance, one with a foreign key (states from tool calls, several keys), and the canonical tables.
 $node->safe_psql('postgres', q(
 	CREATE TABLE at_once (id bigserial, g integer, h text, r text NOT NULL, n integer, st integer, act integer, score float8, v float8, note text, version text, PRIMARY KEY (id));
 	CREATE INDEX ON at_once (g, h);
 	CREATE TABLE at_least (LIKE at_once INCLUDING ALL);
-	-- A refresh cannot refuse the writer: the table has to.
+	-- A refresh cannot refuse the writer: the table must.
 	CREATE TABLE at_refresh (LIKE at_once INCLUDING ALL, UNIQUE (g, h, r, n));
-	-- The version is in a table of its own, in the steps' rows, in the group.
+	-- The version is in a separate table, in the steps' rows, in the group.
 	CREATE TABLE runs (g integer, h text, r text, version text, began date, PRIMARY KEY (g, h, r));
 	SELECT stepadv.attach('at_once', '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"value": "v", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"show_rollouts": "runs"}');
 	SELECT stepadv.attach('at_least', '{g,h}', 'r', 'n', action => 'act', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"states": "history"}');
@@ -36,7 +34,7 @@ $node->safe_psql('postgres', q(
 ));
 my %source = (at_once => 'at_once', at_least => 'at_least', at_refresh => 'at_refresh', canonical => 'rl.rollout_rows');
 
-# Up to 14 create_tables has a trigger that refuses what would lose steps.
+# Up to 14 create_tables has a trigger that refuses updates that would lose steps.
 my $meant = qr/could not serialize|deadlock detected|current transaction is aborted|requires the isolation level READ COMMITTED|duplicate key|violates foreign key|already moved to another partition|savepoint "s" does not exist/;
 $meant = qr/$meant|cannot be moved to group/ if $node->safe_psql('postgres', 'SHOW server_version_num') < 150000;
 
@@ -59,18 +57,18 @@ sub own_statement
 	my $r = "'r" . any(200) . "'";
 	my $kind = any(24);
 
-	# Only some steps of a rollout have a value: gae has nothing to say of it.
+	# Only some steps of a rollout have a value: gae gives NULL for it.
 	return "UPDATE $table SET v = nullif(" . any(3) . ", 0) WHERE g = $g AND n <= " . (1 + any(5)) if $kind == 20;
 	return "UPDATE $table SET version = 'v" . any(3) . "' WHERE g = $g AND r LIKE '%" . any(10) . "'" if $kind == 21 && $table ne 'at_once';
 	return "INSERT INTO runs VALUES ($g, $h, $r, 'v" . any(3) . "', '2026-01-0" . (1 + any(9)) . "') ON CONFLICT (g, h, r) DO UPDATE SET version = excluded.version" if $kind == 21;
 	return "UPDATE runs SET began = began + 1, g = CASE WHEN h = $h THEN $g ELSE g END WHERE version = 'v" . any(3) . "' AND r LIKE '%" . any(10) . "'" if $kind == 22;
 	return "DELETE FROM runs WHERE g = $g AND h = $h" if $kind == 23;
-	# One and the same rollout from two sessions is a step too many: a defect of it.
+	# The same rollout from two sessions has duplicate steps, a defect.
 	return "INSERT INTO $table (g, h, r, n, st, act, score) SELECT $g, $h, $r, n, n % 3, n % 2, n / 4.0 FROM generate_series(1, " . (1 + any(5)) . ") n" if $kind < 6;
 	return "INSERT INTO $table (g, h, r, n, st, act, score) SELECT i % 4, 'y', 'b' || i || '_" . any(100000) . "', 1, 1, 1, 0.5 FROM generate_series(1, " . any(9) . ") i" if $kind < 8;
 	if ($kind < 9)
 	{
-		# Not with the rows in the script: where COPY itself is refused, older psqls would take them for SQL.
+		# Not with the rows in the script: if COPY itself fails, older psqls would read them as SQL.
 		my $new = 'c' . any(100000);
 		my $file = $node->basedir . "/$g$new";
 		unlink $file;
@@ -108,8 +106,7 @@ sub canonical_statement
 	return "SELECT sum(advantage) FROM rl.steps_rtmc WHERE group_id = $g";
 }
 
-# Transactions of one to four statements, of every isolation level.  psql goes
-# on after errors, as a client that retries would.
+# Transactions of one to four statements, of every isolation level.  psql continues after errors, as a client that retries would.
 sub script
 {
 	my ($table, $transactions) = @_;
@@ -146,9 +143,8 @@ sub run_scripts
 
 foreach my $table (sort keys %source)
 {
-	# Wrong groups are right again once somebody else changes them, so one session
-	# looks all the time; what it sees is of one snapshot.  TRUNCATE has no
-	# snapshots: it comes afterwards, and at the end all is looked at.
+	# Wrong groups become right when another session changes them, so one session checks all the time, in one snapshot.  TRUNCATE is not
+	# MVCC-safe: it comes afterwards, and at the end everything is checked.
 	seed(length $table);
 	$truncate = 0;
 	my ($out, $err) = run_scripts((map { script($table, 120) } 1 .. $clients), "SELECT * FROM stepadv.check_maintained('$source{$table}');\n" x 60);
@@ -159,13 +155,13 @@ foreach my $table (sort keys %source)
 	($out, $err) = run_scripts(map { script($table, 40) } 1 .. $clients);
 	$all .= join "\n", @$err;
 	$errors{$table} = $all;
-	# Errors are part of it, but only these.
+	# Some errors are expected, but only these.
 	my @unexpected = grep { /ERROR|error:/ && !/$meant/ } split /\n/, $all;
 	is(join("\n", @unexpected), '', "$table: no errors but those that are meant to be");
 	# After the last TRUNCATE, some groups must remain.
 	$node->safe_psql('postgres', $table eq 'canonical'
 		? q(INSERT INTO rl.rollouts (group_id, rollout_id, outcome) VALUES ('last 1', 'r', 1), ('last 2', 'r', 0);
-			-- Without steps they would only be marked over time.
+			-- Without steps they would be marked only in views over time.
 			INSERT INTO rl.steps (group_id, rollout_id, step_no, state, action_hash) VALUES ('last 1', 'r', 1, 1, 1), ('last 2', 'r', 1, 1, 1))
 		: qq(INSERT INTO $table (g, h, r, n, st, act, score) VALUES (11, 'x', 'last', 1, 1, 1, 1), (12, 'x', 'last', 1, 1, 1, 1), (13, 'x', 'bad', 1, 1, 1, 'NaN')));
 	$node->safe_psql('postgres', q(SELECT stepadv.refresh('at_refresh'))) if $table eq 'at_refresh';
@@ -176,13 +172,13 @@ foreach my $table (sort keys %source)
 		$node->safe_psql('postgres', "SELECT md5(string_agg(v::text, ',' ORDER BY v::text)) FROM ${views}_values v"), "$table: by their texts, too");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM ${views}_folded WHERE g = 13 AND get_byte(stepadv_internal.rollout_group_send(rollouts), 1) >= 128"), 1, "$table: what is kept has the defects of its rows")
 		if $table ne 'canonical';
-	# And so are their digests; those of groups whose steps were yet to come a refresh makes.
+	# And so are their digests; a refresh makes those of groups whose steps came later.
 	$node->safe_psql('postgres', "SELECT stepadv.refresh('$source{$table}')");
 	cmp_ok($node->safe_psql('postgres', "SELECT count(digest) FROM ${views}_digests"), '>', 1, "$table: there are digests");
 	my $digests = "SELECT md5(string_agg(v::text, E'\\n' ORDER BY v::text)) FROM ${views}_%s v";
 	is($node->safe_psql('postgres', sprintf($digests, 'digests')), $node->safe_psql('postgres', sprintf($digests, 'fresh_digests')), "$table: by their texts, too");
 }
-# The workload was one: over all tables, sessions came in each other's way.
+# The workload was concurrent: in all tables, sessions waited or conflicted.
 like(join('', values %errors), qr/could not serialize|deadlock detected/, 'sessions met');
 unlike(join('', values %errors), qr/has two rows for step/, 'no row was refused for another');
 
@@ -196,7 +192,7 @@ my $everything = q(
 	UNION ALL SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM at_once_digests r);
 $node->safe_psql('postgres', q(INSERT INTO at_refresh (g, h, r, n, st, act, score) VALUES (1, 'x', 'waits', 1, 1, 1, 1)));
 my $before = $node->safe_psql('postgres', $everything);
-# Comments are for people: nothing is known by them.
+# Comments have no meaning to the extension.
 foreach my $with ([ 'plain' ], [ 'custom' ], [ 'plain', '--no-comments' ], [ 'custom', '--no-comments' ])
 {
 	my ($format, @options) = @$with;
@@ -249,18 +245,17 @@ $node->safe_psql('postgres', q(COMMIT PREPARED 'p'));
 is($node->safe_psql('postgres', q(SELECT count(*) FROM at_least_folded WHERE g = 88)), 1, 'prepared and committed');
 is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_least'))), '', 'and right');
 
-# The sessions of a replica fire them, too.
+# Sessions of a replica fire them, too.
 $node->safe_psql('postgres', q(SET session_replication_role = replica; INSERT INTO at_once (g, h, r, n, st, act, score) VALUES (99, 'x', 'two', 1, 1, 1, 1)));
 is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_once'))), '', 'a write of a replica is kept');
-# Where somebody disabled them, check says what is wrong, refresh mends it.
+# If a user disabled them, check_maintained reports it, and refresh repairs it.
 $node->safe_psql('postgres', q(ALTER TABLE at_once DISABLE TRIGGER USER; INSERT INTO at_once (g, h, r, n, st, act, score) VALUES (98, 'x', 'two', 1, 1, 1, 1)));
 is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_once') WHERE problem = 'is missing')), '{"g": 98, "h": "x"}|is missing', 'a write without triggers is found');
 is($node->safe_psql('postgres', q(SELECT as_of IS NULL FROM stepadv.maintained() WHERE source = 'at_once'::regclass)), 't', 'and nobody says how old it is');
 $node->safe_psql('postgres', q(ALTER TABLE at_once ENABLE TRIGGER USER; SELECT stepadv.refresh('at_once', full => true)));
 is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_once'))), '', 'and mended');
 
-# A refresh of one group with twice the policy steps takes twice the rows, not four times: what all
-# nodes of its plans give, and what they throw away.
+# A refresh of one group with twice the policy steps reads twice the rows, not four times: rows of all plan nodes, and rows filtered out.
 SKIP: {
 	skip 'there is no auto_explain', 2 if ($node->psql('postgres', "LOAD 'auto_explain'"))[0] != 0;
 	my %did;
@@ -286,7 +281,7 @@ SKIP: {
 	cmp_ok($did{200}, '<', 2.5 * $did{100}, 'and twice as many for twice the policy steps');
 }
 
-# Without the extension the tables live on.
+# Without the extension the tables remain.
 $node->safe_psql('postgres', 'DROP EXTENSION stepadv CASCADE');
 $node->safe_psql('postgres', q(INSERT INTO at_once (g, h, r, n, st, act, score) VALUES (99, 'x', 'three', 1, 1, 1, 1);
 	INSERT INTO runs VALUES (99, 'x', 'three', 'v'); INSERT INTO at_least (g, h, r, n) VALUES (99, 'x', 'three', 1); INSERT INTO at_refresh (g, h, r, n) VALUES (99, 'x', 'three', 1)));

@@ -1,7 +1,6 @@
-# Maintained groups where statement triggers do not fire, or did not once: in the apply
-# worker of logical replication, in its first copy, under session_replication_role =
-# replica; and what has none at all: foreign tables, and (as far as their catalogs
-# tell it) distributed tables and hypertables.
+# Maintained groups where statement triggers do not fire, or once did not: in the apply worker of logical replication, in its initial copy,
+# under session_replication_role = replica; and sources without triggers: foreign tables, and (by their catalogs) distributed tables and
+# hypertables.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -26,8 +25,8 @@ my $tables = q(
 	CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 	CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 );
-# A row comes to the subscriber later than its time says, so the watermark overlaps.
-# Sources on the subscriber by the way that each is kept; of each the groups must be those of the publisher's rows.
+# A row reaches the subscriber later than its time, so the watermark overlaps.
+# Sources on the subscriber by mode; the groups of each must equal the publisher's rows.
 my %how = (by_statement => 'triggers', by_refresh => 'refresh', by_watermark => 'refresh');
 my $rows = q(SELECT i * 10 + j, 'task ' || i / 4, i, j, j % 3, (i + j) % 2, (j = 4 AND i % 2 = 0)::integer, 'as it was' FROM generate_series(0, 19) i, generate_series(0, 4) j);
 my $columns = '(id, task, run, step, st, act, reward, note)';
@@ -35,8 +34,7 @@ $publisher->safe_psql('postgres', $tables);
 $publisher->safe_psql('postgres', "INSERT INTO $_ $columns $rows") foreach qw(steps parted);
 $publisher->safe_psql('postgres', 'CREATE PUBLICATION of_steps FOR TABLE steps, parted');
 
-# The subscriber keeps groups before it subscribes: the first copy is seen, too.  Several
-# attachments of one table: each has its own triggers.
+# The subscriber keeps groups before it subscribes: the initial copy is detected, too.  Several attachments of one table have their own triggers.
 $subscriber->safe_psql('postgres', "CREATE EXTENSION stepadv; $tables");
 foreach my $prefix (sort keys %how)
 {
@@ -50,7 +48,7 @@ foreach my $prefix (sort keys %how)
 $subscriber->safe_psql('postgres', q(CREATE SUBSCRIPTION to_steps CONNECTION ') . $publisher->connstr . q( dbname=postgres' PUBLICATION of_steps));
 $subscriber->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_subscription_rel WHERE srsubstate NOT IN ('r', 's'))) or die 'the first copy did not end';
 
-# What the groups of each table have, in plain SQL over the publisher's rows.
+# The contents of each table's groups, in plain SQL over the publisher's rows.
 my $expected = q(SELECT string_agg(concat_ws(' ', task, rollouts, steps, won), ',' ORDER BY task) FROM (
 	SELECT task, count(DISTINCT run) AS rollouts, count(*) AS steps, (SELECT count(*) FROM (SELECT run FROM %1$s o WHERE o.task = t.task GROUP BY run HAVING sum(reward) > 0) w) AS won FROM %1$s t GROUP BY task) q);
 my $seen = q(SELECT string_agg(concat_ws(' ', task, n_rollouts, n_steps, round(success_rate * n_rollouts)), ',' ORDER BY task) FROM %s_groups);
@@ -82,7 +80,7 @@ foreach my $table (qw(steps parted))
 	$publisher->safe_psql('postgres', "UPDATE $table SET reward = 1 - reward, updated_at = clock_timestamp() WHERE step = 4 AND run % 3 = 0; UPDATE $table SET note = 'another', updated_at = clock_timestamp() WHERE task = 'task 1'");
 }
 agree('updated');
-# From one group, and one partition, to another; a group that is gone.  A watermark tells of the rows that are there, their number of others.
+# From one group and partition to another; a deleted group.  A watermark detects changes to existing rows, their number other ones.
 foreach my $table (qw(steps parted))
 {
 	$publisher->safe_psql('postgres', "UPDATE $table SET task = 'task 30', run = run + 500, updated_at = clock_timestamp() WHERE task = 'task 2' AND run % 2 = 0; DELETE FROM $table WHERE task = 'task 3'");
@@ -103,7 +101,7 @@ like($subscriber->safe_psql('postgres', "SELECT problem FROM stepadv.maintained(
 $subscriber->safe_psql('postgres', 'ALTER TABLE steps ENABLE REPLICA TRIGGER steps_by_statement_maintain_applied');
 $subscriber->safe_psql('postgres', 'DROP SUBSCRIPTION to_steps');
 
-# ---- Replica sessions, and partitions that come later
+# ---- Replica sessions, and partitions added later
 
 $subscriber->safe_psql('postgres', q(SET session_replication_role = replica;
 	DELETE FROM steps WHERE task = 'task 0'; UPDATE parted SET reward = 0; INSERT INTO parted (id, task, run, step, reward) VALUES (5000, 'task 9', 1, 1, 1)));
@@ -111,7 +109,7 @@ foreach my $prefix (qw(by_statement))
 {
 	is($subscriber->safe_psql('postgres', "SELECT * FROM stepadv.check_maintained('$_', '${_}_$prefix')"), '', "session_replication_role = replica: $_, $prefix") foreach qw(steps parted);
 }
-# Earlier minor versions of 14 to 16 take triggers of statements for such of rows.
+# Earlier minor versions of 14 to 16 take statement triggers for row triggers.
 my $again = 'ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1)';
 my $refusal = ($subscriber->psql('postgres', "ALTER TABLE parted DETACH PARTITION parted_1; $again"))[2];
 if ($refusal =~ /trigger "parted_by_\w+_maintain_\w+" prevents table "parted_1" from becoming a partition/)
@@ -173,10 +171,10 @@ foreach my $prefix (sort keys %how)
 	is($subscriber->safe_psql('restored', "SELECT * FROM stepadv.check_maintained('$_', '${_}_$prefix'); " . ($refresh =~ s/%1/$_/gr)), $n, "restored: $_, $how{$prefix}: as it was") foreach qw(steps parted);
 }
 
-# ---- What has no triggers
+# ---- Sources without triggers
 
 my $refused = qr/cannot maintain groups of (public\.)?steps: it is a/;
-# What anybody may make is not believed: only what is a member of the extension.
+# A look-alike is not trusted: only members of the extension.
 my ($status, $out, $err) = (0, '', '');
 sub as_member
 {

@@ -1,5 +1,4 @@
-# The users' rows of tool_vocabulary survive a dump and a restore; those of the
-# extension come from the extension.  A user who is no superuser can add rows.
+# Users' rows of tool_vocabulary survive a dump and a restore; the extension's own rows come from it.  A user who is no superuser can add rows.
 use strict;
 use warnings;
 
