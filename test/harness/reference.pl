@@ -1,7 +1,6 @@
 #!/usr/bin/perl
-# reference.pl CONNECTION FOLDER: writes the pages of the reference from the comments of the
-# objects in a database that has the extension; so \df+, \d+ and the pages never differ.
-# Functions stand in the order of sql/order, a page for each folder of sql/.
+# reference.pl CONNECTION FOLDER: writes the reference from the comments of the objects in a database that has the extension, so \df+, \d+ and the
+# pages agree.  Functions are in the order of sql/order, a page for each folder of sql/.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -22,7 +21,7 @@ sub slurp
 	return <$in>;
 }
 
-# Rows of a query, columns apart by a character that no comment has.
+# Rows of a query; columns are separated by a character that no comment has.
 sub query
 {
 	my ($sql) = @_;
@@ -34,7 +33,7 @@ sub query
 	return map { [ split /\x1f/, $_, -1 ] } split /\x1e/, $text;
 }
 
-# In which room, and at which place there, a function is made.
+# The folder and the position of each function.
 my (%room, %place, @rooms);
 foreach my $part (split /\n/, slurp("$top/sql/order"))
 {
@@ -73,7 +72,7 @@ foreach my $room (grep { $pages{$_} } @rooms)
 {
 	my $title = $titles{$room} // die "room $room has no title\n";
 	my $text = "# $title\n\n"
-	  . "Made from the comments of the objects by `make reference`; do not edit.\n\n"
+	  . "Made from the comments of the objects by `make reference`; do not edit. Terms are in the [glossary](../glossary.md).\n\n"
 	  . join("\n", map { $_->[2] } sort { $a->[0] <=> $b->[0] || $a->[1] cmp $b->[1] } @{ $pages{$room} });
 	open my $out, '>:encoding(UTF-8)', "$folder/$room.md" or die "$folder/$room.md: $!\n";
 	print $out $text;

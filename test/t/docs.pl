@@ -1,7 +1,5 @@
-# The SQL of README.md and of docs/ does what they say.  Every ```sql block of a
-# page runs, in order, in one session; where a plain ``` block follows it directly,
-# that must be what psql prints (the count of rows may be left out).  Blocks with
-# another label are not run.  Each page runs in a database of its own.
+# The SQL of README.md and docs/.  Every ```sql block of a page runs, in order, in one session; a plain ``` block directly after it must
+# be what psql prints (the count of rows may be left out).  Blocks with other labels are not run.  Each page has its own database.
 use strict;
 use warnings;
 use PageBlocks;
@@ -9,8 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# In the order in which they are read: what it is, the tables, files, what a state
-# is, then by what one wants to know.
+# In reading order.
 my @pages = map { $_ eq 'README' ? "$_.md" : "docs/$_.md" } qw(README questions tables import states methods rewards
 	analysis compare papers report training upkeep);
 
@@ -19,7 +16,7 @@ my $node = PostgreSQL::Test::Cluster->new('docs');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 
-# What psql says to the blocks of a page, in a database.
+# Output of psql for the blocks of a page, in a database.
 sub run_page
 {
 	my ($page, $database, @blocks) = @_;
@@ -35,10 +32,10 @@ sub run_page
 
 my %blocks = map { $_ => [ PageBlocks::blocks($_) ] } 'README.md', glob('docs/*.md');
 my %listed = map { $_ => 1 } @pages;
-# The tutorial has a test of its own, which runs its commands too.
+# The tutorial has a separate test, which runs its commands too.
 is(join(' ', grep { @{ $blocks{$_} } && !$listed{$_} } sort keys %blocks), 'docs/tutorial.md', 'the list above has every other page with SQL');
 @pages = grep { @{ $blocks{$_} // [] } } @pages;
-# Roles are of all databases.
+# Roles are shared by all databases.
 my @roles = map { map { $_->{sql} =~ /^CREATE ROLE (\w+)/mg } @{ $blocks{$_} } } @pages;
 
 foreach my $page (@pages)
@@ -47,11 +44,11 @@ foreach my $page (@pages)
 
 	$node->safe_psql('postgres', join ";\n", (map { "DROP ROLE IF EXISTS $_" } @roles), "CREATE DATABASE \"$database\"");
 	run_page($page, $database, @{ $blocks{$page} });
-	# README's is asked for what there is.
+	# README's database is queried below.
 	$node->safe_psql('postgres', "DROP DATABASE \"$database\"") if $page ne 'README.md';
 }
 
-# The reference is made from the comments of the objects, and has every one.
+# The reference is made from the comments of the objects, and has all of them.
 my $made = PostgreSQL::Test::Utils::tempdir();
 ok(IPC::Run::run([ $^X, 'test/harness/reference.pl', $node->connstr('docs_README_md'), $made ]), 'pages of the reference are made')
   and is(join(' ', grep { !-e "docs/reference/$_" || slurp_file("docs/reference/$_") ne slurp_file("$made/$_") } map { s{.*/}{}r } glob("$made/*.md")), '',
@@ -60,7 +57,7 @@ ok(IPC::Run::run([ $^X, 'test/harness/reference.pl', $node->connstr('docs_README
 # A comment fits on a screen; a page has the rest.
 is($node->safe_psql('docs_README_md', q{SELECT string_agg(p.proname, ' ') FROM pg_proc p, obj_description(p.oid, 'pg_proc') d
 	WHERE p.pronamespace = 'stepadv'::regnamespace AND length(d) > 300}), '', 'no comment on a function has more than 300 characters');
-# What there is.
+# Functions and views that exist.
 my $functions = $node->safe_psql('docs_README_md', q{SELECT DISTINCT p.proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'stepadv' WHERE p.pronamespace = 'stepadv'::regnamespace AND NOT EXISTS (SELECT FROM pg_type t WHERE p.oid IN (t.typinput, t.typoutput, t.typreceive, t.typsend)) ORDER BY 1});
 # The internals of views over many groups are documented with these views.
@@ -69,19 +66,19 @@ $node->safe_psql('docs_README_md', "SELECT stepadv.create_tables('every_view', v
 my $views = $node->safe_psql('docs_README_md', q{SELECT substr(relname, 7) FROM pg_class WHERE relnamespace = 'every_view'::regnamespace AND relkind = 'v' AND relname LIKE 'steps\_%' ORDER BY 1});
 
 
-# By question: every function and view is there, in a query or by its name.
+# Every function and view is in a query, or named.
 my $questions = slurp_file('docs/questions.md');
 is(join(' ', grep { $questions !~ /(?:stepadv\.|`)\Q$_\E\b/ } split /\n/, $functions), '', 'docs/questions.md: has every function');
 is(join(' ', grep { $questions !~ /(?:steps_|`_?)\Q$_\E\b/ } split /\n/, $views), '', 'and every view');
-# A question has its query, but for what needs more than these tables.
+# A question has its query, unless it needs more than these tables.
 my @unanswered = grep { !/^```sql/m } $questions =~ /^(\*\*[^*]+\?\*\*.*?)(?=^\*\*|^## |\z)/msg;
 is(join(' ', map { /^\*\*(.*?)\*\*/ } @unanswered), 'What would SPA say? Which groups are complete, and free?', 'every other question has a query');
 # Every page explains its terms by the glossary.
-foreach my $page (sort 'README.md', glob('docs/*.md docs/internals/*.md docs/results/*.md'))
+foreach my $page (sort 'README.md', glob('docs/*.md docs/*/*.md'))
 {
 	like(slurp_file($page), qr/\]\((?:docs\/|\.\.\/)?glossary\.md/, "$page: links to the glossary") if $page ne 'docs/glossary.md';
 }
-# What links lead to.
+# Targets of links.
 my %anchors = map { my $page = $_; $page => { map { my $anchor = lc; $anchor =~ s/`//g; $anchor =~ s/[^\w\s-]//g; $anchor =~ s/ /-/g; $anchor => 1 } slurp_file($page) =~ /^#+ (.*)$/mg } } 'README.md', glob('docs/*.md docs/*/*.md');
 foreach my $page (sort keys %anchors)
 {
