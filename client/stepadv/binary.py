@@ -36,10 +36,10 @@ def copy(connection: Connection, schema: str, table: str, parts: Parts, types: d
         type = types[name].type
         dumper = connection.adapters.get_dumper_by_oid(connection.adapters.types.get_oid(type), Format.BINARY)
         sent[name] = type, dumper(list if type.endswith("[]") else object, connection).dump
+    before = [fields([common[name] for common, _ in parts], *sent[name]) for name in shared]
     starts, places = list[bytes](), list[int]()
-    for common, some in parts:
-        start = struct.pack("!h", len(sent)) + b"".join(fields([common[name]], *sent[name])[0] for name in shared)
-        starts += [start] * len(some)
+    for start, (_, some) in zip(zip(repeat(struct.pack("!h", len(sent))), *before), parts, strict=False):
+        starts += [b"".join(start)] * len(some)
         places += range(len(some))
     statement = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, sent))}) FROM STDIN (FORMAT binary)"
     with connection.cursor() as cursor, cursor.copy(statement) as out:
@@ -47,9 +47,8 @@ def copy(connection: Connection, schema: str, table: str, parts: Parts, types: d
         for i, end in pairwise((0, SENT_FIRST, *range(SENT_AT_ONCE, len(rows), SENT_AT_ONCE), None)):
             columns = [starts[i:end]]
             for name in own:
-                missing = places[i:end] if name == "step_no" else repeat(None)
-                values = [row.get(name, value) for row, value in zip(rows[i:end], missing, strict=False)]
-                columns.append(fields(values, *sent[name]))
+                pairs = zip(rows[i:end], places[i:end] if name == "step_no" else repeat(None), strict=False)
+                columns.append(fields([row.get(name, missing) for row, missing in pairs], *sent[name]))
             out.write(b"".join(chain.from_iterable(zip(*columns, strict=True))))
         out.write(b"\xff\xff")
 

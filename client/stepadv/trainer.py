@@ -8,7 +8,7 @@ rollouts: a dict per rollout, of columns of <schema>.rollouts; steps: for each o
 of <schema>.steps, in the order of its steps.  A group's rollouts that are there already count for its advantages.
 """
 
-import struct
+import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,9 +52,8 @@ def insert(connection: Connection, rollouts: Rows, steps: Sequence[Rows], schema
             made.append({**rollout, **key})
         ids = [{name: row[name] for name in (*keys, "rollout_id")} for row in made]
         tables: dict[str, Parts] = {"rollouts": [({}, made)], "steps": list(zip(ids, steps, strict=True))}
-        for table, parts in tables.items():
-            if any(rows for _, rows in parts):
-                binary.copy(connection, schema, table, parts, types[table])
+        for table in (table for table, parts in tables.items() if any(rows for _, rows in parts)):
+            binary.copy(connection, schema, table, tables[table], types[table])
     return Batch(schema, keys, [tuple(key.values()) for key in ids], list(map(len, steps)))
 
 
@@ -88,13 +87,16 @@ def _of_view(connection: Connection, batch: Batch, view: str, columns: dict[str,
     place = {rollout: i for i, rollout in enumerate(batch.rollouts)}
     found: dict[str, Arrays] = {method: [array("d") for _ in place] for method in columns}
     with connection.cursor(binary=True) as cursor:
-        for group, rollout_id, sent_numbers in cursor.execute(query, values):
-            n = len(sent_numbers) // (4 + 8 * len(columns))
-            numbers = struct.unpack(f"!{n}i{n * len(columns)}d", sent_numbers)
-            order = sorted(range(n), key=numbers.__getitem__)
+        for group, rollout_id, numbers in cursor.execute(query, values):
+            n = len(numbers) // (4 + 8 * len(columns))
+            step_no, estimates = array("i", numbers[: 4 * n]), array("d", numbers[4 * n :])
+            for sent_as in (step_no, estimates) if sys.byteorder == "little" else ():
+                sent_as.byteswap()
+            order = sorted(range(n), key=step_no.__getitem__)
             if (i := place.get((*groups[group], rollout_id))) is not None:
-                for k, rows in enumerate(found.values(), 1):
-                    rows[i] = array("d", map(numbers[n * k : n * (k + 1)].__getitem__, order))
+                for k, rows in enumerate(found.values()):
+                    part = estimates[n * k : n * (k + 1)]
+                    rows[i] = part if order == list(range(n)) else array("d", map(part.__getitem__, order))
     for i, n in enumerate(batch.lengths):
         for rows in (rows for rows in found.values() if len(rows[i]) != n):
             hint = f"and {n} were inserted: {batch.schema}.steps_problems says why"

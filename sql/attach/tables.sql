@@ -371,7 +371,8 @@ BEGIN
 		'ALTER TABLE %1$I.steps ADD FOREIGN KEY (%2$s, rollout_id) REFERENCES %1$I.rollouts%3$s ON DELETE CASCADE'
 		ELSE $q$
 		CREATE CONSTRAINT TRIGGER steps_rollout_fkey AFTER INSERT ON %1$I.steps FROM %1$I.rollouts
-			FOR EACH ROW EXECUTE FUNCTION stepadv_internal.check_rollout();
+			FOR EACH ROW WHEN (stepadv_internal.is_new_rollout(%5$s, NEW.rollout_id))
+				EXECUTE FUNCTION stepadv_internal.check_rollout();
 		CREATE CONSTRAINT TRIGGER steps_moved_rollout_fkey AFTER UPDATE ON %1$I.steps FROM %1$I.rollouts
 			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s))
 				EXECUTE FUNCTION stepadv_internal.check_rollout();

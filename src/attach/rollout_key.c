@@ -6,7 +6,8 @@
  * not once per step:
  *
  * - check_rollout, AFTER INSERT and AFTER UPDATE of the key of a step, finds the
- *	 rollout and locks it FOR KEY SHARE;
+ *	 rollout and locks it FOR KEY SHARE; is_new_rollout is the condition of the trigger AFTER INSERT,
+ *	 so that events are queued for the first step of each rollout alone;
  * - cascade_to_steps, AFTER DELETE and AFTER UPDATE of the key of a rollout, deletes
  *	 its steps or updates their key; AFTER TRUNCATE it refuses to leave steps behind.
  *
@@ -48,6 +49,7 @@
 #include "compat.h"
 #include "hash.h"
 
+PG_FUNCTION_INFO_V1(stepadv_is_new_rollout);
 PG_FUNCTION_INFO_V1(stepadv_check_rollout);
 PG_FUNCTION_INFO_V1(stepadv_cascade_to_steps);
 
@@ -55,7 +57,8 @@ typedef enum Statement
 {
 	DELETE_STEPS,
 	RENAME_STEPS,
-	FIND_STEP
+	FIND_STEP,
+	FIND_STEP_OF_ROLLOUT
 } Statement;
 
 /* A key that was looked up, as bytes. */
@@ -68,6 +71,14 @@ typedef struct Seen
 /* How many keys are remembered, for rollouts whose steps alternate. */
 #define N_SEEN 1024
 
+/* Keys that were looked up, each in the slot of its hash. */
+typedef struct SeenKeys
+{
+	StringInfoData key;			/* the current one */
+	Seen	   *last;
+	Seen	   *seen[N_SEEN];
+} SeenKeys;
+
 /* How the two tables are tied, looked up once per statement of the user. */
 typedef struct Tie
 {
@@ -77,8 +88,7 @@ typedef struct Tie
 	int			n_columns;
 	AttrNumber	of_rollouts[INDEX_MAX_KEYS];
 	AttrNumber	of_steps[INDEX_MAX_KEYS];
-	StringInfoData key;
-	Seen	   *seen[N_SEEN];
+	SeenKeys	keys;
 } Tie;
 
 /* Plans of the session.  A plan that becomes invalid while it runs is not freed. */
@@ -171,7 +181,7 @@ make_tie(const TriggerData *data, Oid other, bool of_steps, MemoryContext contex
 		refuse_trigger(data, "The primary key of the steps must have that of the rollouts and a column more.");
 	memcpy(tie->of_steps, columns, sizeof(columns));
 	check_columns(data, tie, rollouts, steps);
-	initStringInfo(&tie->key);
+	initStringInfo(&tie->keys.key);
 	MemoryContextSwitchTo(caller);
 	table_close(table, NoLock);
 	return tie;
@@ -215,6 +225,10 @@ statement_text(const Tie *tie, Statement statement, Relation table)
 			break;
 		case FIND_STEP:
 			appendStringInfo(&text, "SELECT 1 FROM ONLY %s", name);
+			break;
+		case FIND_STEP_OF_ROLLOUT:
+			appendStringInfo(&text, "SELECT 1 FROM ONLY %s WHERE ", name);
+			append_columns(&text, table, tie->of_steps, tie->n_columns, 1, " AND ");
 			break;
 	}
 	return text.data;
@@ -263,7 +277,7 @@ plan_of(const TriggerData *data, const Tie *tie, Statement statement, Relation t
 static uint64
 run(const TriggerData *data, const Tie *tie, Statement statement, Datum *values)
 {
-	bool		finds = statement == FIND_STEP;
+	bool		finds = statement == FIND_STEP || statement == FIND_STEP_OF_ROLLOUT;
 	Relation	table = table_open(tie->steps, finds ? RowShareLock : RowExclusiveLock);
 	Snapshot	snapshot = InvalidSnapshot;
 	Snapshot	crosscheck = InvalidSnapshot;
@@ -326,37 +340,63 @@ read_key(TupleTableSlot *slot, const AttrNumber *columns, int n, Datum *values)
 
 /* The slot of a key among those seen; it may contain another key. */
 static Seen **
-place_of(Tie *tie, const Datum *values)
+place_of(SeenKeys *keys, const Datum *values, int n)
 {
-	resetStringInfo(&tie->key);
-	for (int i = 0; i < tie->n_columns; i++)
+	resetStringInfo(&keys->key);
+	for (int i = 0; i < n; i++)
 	{
 		text	   *value = DatumGetTextPP(values[i]);
 		int			length = VARSIZE_ANY_EXHDR(value);
 
-		appendBinaryStringInfo(&tie->key, (char *) &length, sizeof(length));
-		appendBinaryStringInfo(&tie->key, VARDATA_ANY(value), length);
+		appendBinaryStringInfo(&keys->key, (char *) &length, sizeof(length));
+		appendBinaryStringInfo(&keys->key, VARDATA_ANY(value), length);
 	}
-	return &tie->seen[(uint64) hash_bytes_64(tie->key.data, tie->key.len) % N_SEEN];
+	return &keys->seen[(uint64) hash_bytes_64(keys->key.data, keys->key.len) % N_SEEN];
 }
 
-static inline bool
-is_seen(const Seen *seen, const Tie *tie)
+/* Whether a key is the last one that was seen, which most are, without its hash. */
+static bool
+is_last(const SeenKeys *keys, const Datum *values, int n)
 {
-	return seen != NULL && seen->length == tie->key.len && memcmp(seen->bytes, tie->key.data, tie->key.len) == 0;
+	const char *bytes = keys->last == NULL ? NULL : keys->last->bytes;
+
+	for (int i = 0; i < n && bytes != NULL; i++)
+	{
+		text	   *value = DatumGetTextPP(values[i]);
+		int			length = VARSIZE_ANY_EXHDR(value);
+
+		if (memcmp(bytes, &length, sizeof(length)) != 0 || memcmp(bytes + sizeof(length), VARDATA_ANY(value), length) != 0)
+			return false;
+		bytes += sizeof(length) + length;
+	}
+	return bytes != NULL;
 }
 
-static Seen *
-see(const Tie *tie, Seen *before, MemoryContext context)
+static bool
+is_seen(SeenKeys *keys, const Datum *values, int n)
 {
 	Seen	   *seen;
 
-	if (before != NULL)
-		pfree(before);
-	seen = MemoryContextAlloc(context, offsetof(Seen, bytes) + tie->key.len);
-	seen->length = tie->key.len;
-	memcpy(seen->bytes, tie->key.data, tie->key.len);
-	return seen;
+	if (is_last(keys, values, n))
+		return true;
+	seen = *place_of(keys, values, n);
+	if (seen == NULL || seen->length != keys->key.len || memcmp(seen->bytes, keys->key.data, keys->key.len) != 0)
+		return false;
+	keys->last = seen;
+	return true;
+}
+
+/* Remember a key, in place of another of the same slot. */
+static void
+see(SeenKeys *keys, const Datum *values, int n, MemoryContext context)
+{
+	Seen	  **place = place_of(keys, values, n);
+
+	if (*place != NULL)
+		pfree(*place);
+	keys->last = *place = MemoryContextAlloc(context, offsetof(Seen, bytes) + keys->key.len);
+	(*place)->length = keys->key.len;
+	memcpy((*place)->bytes, keys->key.data, keys->key.len);
 }
 
 /*
@@ -438,13 +478,49 @@ require_trigger(FunctionCallInfo fcinfo, bool is_one, const char *name, const ch
 				 errmsg("function %s must be called by a trigger AFTER %s", name, how)));
 }
 
+static SeenKeys *
+new_keys(FunctionCallInfo fcinfo)
+{
+	SeenKeys   *keys = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(SeenKeys));
+	MemoryContext caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+
+	for (int i = 0; i < PG_NARGS(); i++)
+		if (get_fn_expr_argtype(fcinfo->flinfo, i) != TEXTOID)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("argument %d of is_new_rollout must be text", i + 1)));
+	initStringInfo(&keys->key);
+	MemoryContextSwitchTo(caller);
+	return keys;
+}
+
+/* Whether this query has not called with this key yet, as far as it remembers: false only if it has. */
+Datum
+stepadv_is_new_rollout(PG_FUNCTION_ARGS)
+{
+	Datum		values[FUNC_MAX_ARGS];
+	SeenKeys   *keys = fcinfo->flinfo->fn_extra;
+
+	if (keys == NULL)
+		fcinfo->flinfo->fn_extra = keys = new_keys(fcinfo);
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		if (PG_ARGISNULL(i))
+			PG_RETURN_BOOL(true);
+		values[i] = PG_GETARG_DATUM(i);
+	}
+	if (is_seen(keys, values, PG_NARGS()))
+		PG_RETURN_BOOL(false);
+	see(keys, values, PG_NARGS(), fcinfo->flinfo->fn_mcxt);
+	PG_RETURN_BOOL(true);
+}
+
 Datum
 stepadv_check_rollout(PG_FUNCTION_ARGS)
 {
 	TriggerData *data = (TriggerData *) fcinfo->context;
 	Datum		values[INDEX_MAX_KEYS];
 	TupleTableSlot *slot;
-	Seen	  **place;
 	Tie		   *tie;
 
 	require_trigger(fcinfo, CALLED_AS_TRIGGER(fcinfo) && TRIGGER_FIRED_AFTER(data->tg_event) && TRIGGER_FIRED_FOR_ROW(data->tg_event) &&
@@ -454,13 +530,16 @@ stepadv_check_rollout(PG_FUNCTION_ARGS)
 		fcinfo->flinfo->fn_extra = tie = make_tie(data, data->tg_trigger->tgconstrrelid, true, fcinfo->flinfo->fn_mcxt);
 	slot = TRIGGER_FIRED_BY_INSERT(data->tg_event) ? data->tg_trigslot : data->tg_newslot;
 	read_key(slot, tie->of_steps, tie->n_columns, values);
-	place = place_of(tie, values);
-	/* A row that was deleted or updated needs no rollout: the trigger also fires for its new version. */
-	if (is_seen(*place, tie) || !table_tuple_satisfies_snapshot(data->tg_relation, slot, SnapshotSelf))
+	if (is_seen(&tie->keys, values, tie->n_columns))
 		return PointerGetDatum(NULL);
+	/* Without its rollout, a step that was deleted or updated since is no error, but another one of the rollout is. */
 	if (!lock_rollout(tie, values))
-		refuse_step(data, tie, values);
-	*place = see(tie, *place, fcinfo->flinfo->fn_mcxt);
+	{
+		if (table_tuple_satisfies_snapshot(data->tg_relation, slot, SnapshotSelf) || run(data, tie, FIND_STEP_OF_ROLLOUT, values) > 0)
+			refuse_step(data, tie, values);
+		return PointerGetDatum(NULL);
+	}
+	see(&tie->keys, values, tie->n_columns, fcinfo->flinfo->fn_mcxt);
 	return PointerGetDatum(NULL);
 }
 

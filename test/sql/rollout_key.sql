@@ -30,8 +30,10 @@ SELECT * FROM pg_temp.left_over();
 WITH r AS (INSERT INTO rk.rollouts (task_id, rollout_id) VALUES ('t', 'new') RETURNING *)
 INSERT INTO rk.steps (task_id, rollout_id, step_no) SELECT task_id, rollout_id, 1 FROM r;
 CREATE FUNCTION pg_temp.take_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM rk.steps s WHERE s.step_id = NEW.step_id; RETURN NULL; END $$;
-CREATE TRIGGER "AA first" AFTER INSERT ON rk.steps FOR EACH ROW WHEN (NEW.rollout_id = 'nobody') EXECUTE FUNCTION pg_temp.take_back();
+CREATE TRIGGER "AA first" AFTER INSERT ON rk.steps FOR EACH ROW WHEN (NEW.rollout_id = 'nobody' AND NEW.step_no = 1) EXECUTE FUNCTION pg_temp.take_back();
 INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'nobody', 1);
+-- The next step of the rollout stays.
+INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'nobody', 1), ('t', 'nobody', 2);
 DROP TRIGGER "AA first" ON rk.steps;
 SELECT * FROM pg_temp.left_over();
 -- More rollouts than the cache has, with interleaved steps.
@@ -143,6 +145,8 @@ ROLLBACK;
 -- The detail ends with a period from 19 on.
 \set VERBOSITY terse \\ ALTER TABLE rk.steps ALTER rollout_id TYPE varchar; \set VERBOSITY default
 SELECT stepadv_internal.check_rollout();
+SELECT i, stepadv_internal.is_new_rollout(i, 'b'::text, CASE WHEN i <> 'n' THEN 'c' END) FROM unnest('{a,ab,a,n,n,ab}'::text[]) i;
+SELECT stepadv_internal.is_new_rollout('a'::text, 1);
 SELECT stepadv_internal.cascade_to_steps();
 CREATE TABLE own (t text, n integer, PRIMARY KEY (t, n));
 CREATE TRIGGER t BEFORE INSERT ON own FOR EACH ROW EXECUTE FUNCTION stepadv_internal.check_rollout();
