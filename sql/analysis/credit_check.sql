@@ -59,15 +59,15 @@ DECLARE
 	known text;
 BEGIN
 	SELECT m.known INTO b
-	FROM stepadv_internal.believed_methods(me, ARRAY[checked_method.name]) m
+	FROM stepadv_internal.trusted_methods(me, ARRAY[checked_method.name]) m
 	WHERE '{rollout_id,step_no,advantage}' <@ (m.known).results
 		AND CASE WHEN checked_method.name LIKE '%.%'
 			THEN format('%s.%s', m.schema, (m.known).method) = checked_method.name
-			ELSE (m.known).method = checked_method.name AND m.believed < 4 END
-	ORDER BY m.believed, m.schema, m.number LIMIT 1;
+			ELSE (m.known).method = checked_method.name AND m.trusted < 4 END
+	ORDER BY m.trusted, m.schema, m.number LIMIT 1;
 	IF NOT FOUND THEN
 		SELECT string_agg(DISTINCT (m.known).method, ', ' ORDER BY (m.known).method) INTO known
-		FROM stepadv_internal.believed_methods(me, '{}'::text[]) m
+		FROM stepadv_internal.trusted_methods(me, '{}'::text[]) m
 		WHERE '{rollout_id,step_no,advantage}' <@ (m.known).results;
 		RAISE EXCEPTION 'unknown method: %', coalesce(quote_literal(checked_method.name), 'NULL')
 			USING ERRCODE = CASE WHEN checked_method.name IS NULL THEN 'null_value_not_allowed'

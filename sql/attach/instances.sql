@@ -20,9 +20,9 @@ BEGIN
 		FROM jsonb_each(instances.options -> 'methods') e
 		WHERE jsonb_typeof(e.value) = 'object' AND e.key ~ '^[a-z_][a-z0-9_]*$' AND NOT EXISTS (SELECT
 			FROM stepadv_internal.combined_views v WHERE v.suffix = e.key)
-	), believed AS (
-		SELECT b.schema, b.believed, b.number, b.known
-		FROM stepadv_internal.believed_methods(instances.owner, ARRAY(SELECT t.method FROM named t
+	), trusted AS (
+		SELECT b.schema, b.trusted, b.number, b.known
+		FROM stepadv_internal.trusted_methods(instances.owner, ARRAY(SELECT t.method FROM named t
 			WHERE t.method LIKE '%.%')) b
 		WHERE EXISTS (SELECT FROM named)
 	)
@@ -31,11 +31,11 @@ BEGIN
 		(b.known).uses, NULL, (b.known).description, (b.known).ours, (b.known).results, (b.known).parameters, t.value,
 		(b.known).takes_history
 	FROM named t CROSS JOIN LATERAL (
-		SELECT c.* FROM believed c
+		SELECT c.* FROM trusted c
 		WHERE CASE WHEN t.method LIKE '%.%' THEN format('%s.%s', c.schema, (c.known).method) = t.method
-			ELSE (c.known).method = t.method AND c.believed < 4 END
-		ORDER BY c.believed, c.schema, c.number LIMIT 1) b
-	ORDER BY b.believed, b.number, (b.known).method, t.name COLLATE "C";
+			ELSE (c.known).method = t.method AND c.trusted < 4 END
+		ORDER BY c.trusted, c.schema, c.number LIMIT 1) b
+	ORDER BY b.trusted, b.number, (b.known).method, t.name COLLATE "C";
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.instances(oid, jsonb) IS

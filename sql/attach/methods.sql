@@ -139,30 +139,30 @@ COMMENT ON FUNCTION stepadv_internal.known_methods(regclass) IS
 -- itself or a superuser registered, then those that the caller of attach names
 -- ("schema.method").  Functions of other users are never used in views; their
 -- tables are not read.
-CREATE FUNCTION stepadv_internal.believed_methods(owner oid, named text[], OUT schema name, OUT believed integer,
+CREATE FUNCTION stepadv_internal.trusted_methods(owner oid, named text[], OUT schema name, OUT trusted integer,
 	OUT number bigint, OUT known stepadv_internal.known_method) RETURNS SETOF record
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN QUERY
-	SELECT c.nspname, c.believed, k.i, k.k
+	SELECT c.nspname, c.trusted, k.i, k.k
 	FROM (
-		SELECT t.oid, n.nspname, b.believed,
-			b.believed < 4 OR t.relname = 'stepadv_methods'
-				AND EXISTS (SELECT FROM unnest(believed_methods.named) m(name)
+		SELECT t.oid, n.nspname, b.trusted,
+			b.trusted < 4 OR t.relname = 'stepadv_methods'
+				AND EXISTS (SELECT FROM unnest(trusted_methods.named) m(name)
 				WHERE left(m.name, length(n.nspname) + 1) = n.nspname || '.') AS is_read
 		FROM pg_class t JOIN pg_roles o ON o.oid = t.relowner JOIN pg_namespace n ON n.oid = t.relnamespace
 		CROSS JOIN LATERAL (SELECT CASE WHEN t.oid = 'stepadv_internal.methods'::regclass THEN 1
-			WHEN t.relowner = believed_methods.owner THEN 2 WHEN o.rolsuper THEN 3 ELSE 4 END AS believed) b
+			WHEN t.relowner = trusted_methods.owner THEN 2 WHEN o.rolsuper THEN 3 ELSE 4 END AS trusted) b
 		WHERE t.reloftype = 'stepadv.method'::regtype
 	) c
 	CROSS JOIN LATERAL (SELECT k, row_number() OVER () AS i FROM stepadv_internal.known_methods(CASE WHEN c.is_read
 		THEN c.oid::regclass END) k) k
-	WHERE c.believed < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (believed_methods.named);
+	WHERE c.trusted < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (trusted_methods.named);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.believed_methods(oid, text[]) IS
+COMMENT ON FUNCTION stepadv_internal.trusted_methods(oid, text[]) IS
 'the methods that views of a role may use: the schema of each one''s table, how far it is trusted (1: the '
 'extension''s, 2: the role''s, 3: a superuser''s, 4: named) and its place there';
 
@@ -172,11 +172,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT (m.known).*
 	FROM (
-		SELECT DISTINCT ON ((b.known).method) b.known, b.believed, b.number
-		FROM stepadv_internal.believed_methods(methods_for.owner, methods_for.named) b
-		ORDER BY (b.known).method, b.believed, b.schema, b.number
+		SELECT DISTINCT ON ((b.known).method) b.known, b.trusted, b.number
+		FROM stepadv_internal.trusted_methods(methods_for.owner, methods_for.named) b
+		ORDER BY (b.known).method, b.trusted, b.schema, b.number
 	) m
-	ORDER BY m.believed, m.number, (m.known).method
+	ORDER BY m.trusted, m.number, (m.known).method
 $$;
 COMMENT ON FUNCTION stepadv_internal.methods_for(oid, text[]) IS
 'the methods that attach creates views of, for views of a role; of methods with the same name, the most trusted '

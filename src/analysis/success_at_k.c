@@ -286,7 +286,7 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 	double		p;
 	double	   *silent = ALLOCATE_ARRAY(double, (int64) k + 1);
 	double	  **of = ALLOCATE_ARRAY(double *, n_answers);
-	double		nobody = 1;		/* probability that no rollout with an answer is drawn */
+	double		none_drawn = 1;		/* probability that no rollout with an answer is drawn */
 	Wins		wins = {0, 0};
 	Draws		draws = {.k = k};
 
@@ -302,7 +302,7 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 	{
 		of[j] = ALLOCATE_ARRAY(double, Min(answers[j].votes, (int64) k) + 1);
 		binomial_probabilities(answers[j].votes, p, Min(answers[j].votes, (int64) k), of[j]);
-		nobody *= of[j][0];
+		none_drawn *= of[j][0];
 	}
 	if ((Min((int64) k, n_answers) + 1) * ((int64) k + 1) > MOST_DRAWS)
 		ereport(ERROR,
@@ -322,7 +322,7 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 			add_answer(&draws, of[j], answers[j].votes, v, (double) answers[j].right / (double) answers[j].votes);
 		add_wins(&draws, silent, n_silent, &wins);
 	}
-	wins.all += nobody * silent[k];
+	wins.all += none_drawn * silent[k];
 	return Min(wins.right / wins.all, 1);
 }
 

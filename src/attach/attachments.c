@@ -333,7 +333,7 @@ keep_owned(Datum *array, Oid owner)
  * `rows` is set to the adapter view.
  */
 static bool
-believe(const Reader *reader, Oid owner, Datum *values, bool *nulls, Oid *rows)
+keep_trusted(const Reader *reader, Oid owner, Datum *values, bool *nulls, Oid *rows)
 {
 	int			n = 0;
 
@@ -377,7 +377,7 @@ read_attachment(Reader *reader, Oid table, Oid type)
 	is_one = same_columns(RelationGetDescr(opened), reader->type) &&
 		read_row(opened, values + N_OWN, nulls + N_OWN);
 	relation_close(opened, AccessShareLock);
-	if (!is_one || !believe(reader, owner, values + N_OWN, nulls + N_OWN, &rows))
+	if (!is_one || !keep_trusted(reader, owner, values + N_OWN, nulls + N_OWN, &rows))
 		return false;
 	source = view_source(rows);
 	if (OidIsValid(reader->of_source) && source != reader->of_source)

@@ -162,7 +162,7 @@ def hides(checked: int, hidden: list[Hidden]) -> list[str]:
     if not hidden:
         return []
     said = (f"In {len(hidden):,} of {count(checked, 'task')} with 16 groups or more the state hides something that"
-            " tries did before (state_check): believe history TD, HGPO and GiGPO there, not batch TD or GraphGPO.")
+            " tries did before (state_check): use history TD, HGPO and GiGPO there, not batch TD or GraphGPO.")
     return [said, *(
         f"{one.task}: after “{shorten(one.done, 60)}” in “{shorten(one.seen or 'a state', 60)}” tries end"
         f" {abs(one.difference):.2f} {'better' if one.difference > 0 else 'worse'} than their state says"

@@ -42,8 +42,8 @@ enqueue(ComponentSolver *solver, int32 node)
 	uint32		which = bucket_of(solver, node);
 
 	solver->next[node] = solver->bucket[which];
-	solver->previous[node] = NOBODY - 1 - (int32) which;
-	if (solver->next[node] != NOBODY)
+	solver->previous[node] = NO_NODE - 1 - (int32) which;
+	if (solver->next[node] != NO_NODE)
 		solver->previous[solver->next[node]] = node;
 	solver->bucket[which] = node;
 	solver->lowest = Min(solver->lowest, which);
@@ -55,10 +55,10 @@ dequeue(ComponentSolver *solver, int32 node)
 {
 	int32		previous = solver->previous[node];
 
-	if (solver->next[node] != NOBODY)
+	if (solver->next[node] != NO_NODE)
 		solver->previous[solver->next[node]] = previous;
 	if (previous < 0)
-		solver->bucket[NOBODY - 1 - previous] = solver->next[node];
+		solver->bucket[NO_NODE - 1 - previous] = solver->next[node];
 	else
 		solver->next[previous] = solver->next[node];
 }
@@ -66,7 +66,7 @@ dequeue(ComponentSolver *solver, int32 node)
 static int32
 least_node(ComponentSolver *solver)
 {
-	while (solver->bucket[solver->lowest] == NOBODY)
+	while (solver->bucket[solver->lowest] == NO_NODE)
 		solver->lowest++;
 	return solver->bucket[solver->lowest];
 }
@@ -175,7 +175,7 @@ eliminate(ComponentSolver *solver, bool sparsely)
 	solver->n_buckets = count_buckets(solver->n);
 	solver->lowest = 0;
 	for (uint32 b = 0; b < solver->n_buckets; b++)
-		solver->bucket[b] = NOBODY;
+		solver->bucket[b] = NO_NODE;
 	for (uint32 i = solver->n; i-- > 0;)
 		enqueue(solver, (int32) i);
 	while (solver->n_gone < solver->n && solver->n_entries <= most && solver->work <= most_work && !rest_is_dense(solver))

@@ -3,7 +3,7 @@
 
 #include "estimators/values/growing_lists.h"
 
-#define NOBODY			(-1)
+#define NO_NODE			(-1)
 
 /* An edge, stored in the row of the node that it leads from.  Columns list only the nodes that edges come from. */
 typedef struct Entry
@@ -15,7 +15,7 @@ typedef struct Entry
 /* The unknowns of a component, numbered within it, are called nodes. */
 typedef struct ComponentSolver
 {
-	int32	   *node_of;		/* by unknown; NOBODY: not in the component */
+	int32	   *node_of;		/* by unknown; NO_NODE: not in the component */
 
 	/* by node, with room for n_room of them */
 	uint32		n_room;

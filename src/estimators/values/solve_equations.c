@@ -33,7 +33,7 @@ make_component_solver(uint32 n_unknowns)
 
 	solver->node_of = ALLOCATE_ARRAY(int32, n_unknowns);
 	for (uint32 i = 0; i < n_unknowns; i++)
-		solver->node_of[i] = NOBODY;
+		solver->node_of[i] = NO_NODE;
 	solver->entries = make_list_pool(sizeof(Entry));
 	solver->sources = make_list_pool(sizeof(int32));
 	return solver;
@@ -85,7 +85,7 @@ fill_rows(ComponentSolver *solver, const ValueEquations *equations, const int32 
 
 			/* A few rows may have most of the edges. */
 			CHECK_ONCE_IN_A_WHILE(e);
-			if (node == NOBODY)
+			if (node == NO_NODE)
 			{
 				solver->leak[i] += weight;
 				solver->constant[i] += weight * value[equations->target[e]];
@@ -255,7 +255,7 @@ solve_component(ComponentSolver *solver, const ValueEquations *equations, const 
 	{
 		CHECK_ONCE_IN_A_WHILE(i);
 		value[member[i]] = solver->value[i];
-		solver->node_of[member[i]] = NOBODY;
+		solver->node_of[member[i]] = NO_NODE;
 	}
 }
 
