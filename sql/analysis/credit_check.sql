@@ -155,7 +155,7 @@ AS $$
 			'good',
 			groups, ltrim(round(best_p::numeric, 2)::text, '0'),
 			'; about ' || n_groups_needed || ' groups would be needed') END
-		|| CASE WHEN best_p <= 0.05 AND hidden_p < 0.05 THEN format('; but the state hides something (state_check, '
+		|| CASE WHEN hidden_p < 0.05 THEN format('; but the state hides something (state_check, '
 			'p %s): rather history_td, hgpo or gigpo', CASE WHEN hidden_p < 0.0001 THEN '< .0001'
 			ELSE ltrim(round(hidden_p::numeric, 4)::text, '0') END) ELSE '' END
 $$;

@@ -267,6 +267,8 @@ CREATE TABLE played AS SELECT g, r, t, r % 2 AS model, t AS s, (dice(g, r, t) % 
 SELECT count(*) AS attached FROM attach('played'::regclass, '{g}'::text[], 'r', 't', 's', 'a', 'reward', views => '{values}');
 SELECT count(*) FILTER (WHERE score > 2 * error) > 0 AS fooled, min(p_value) < 0.01 AS p FROM choose_state('played'::regclass, method => 'rtmc');
 SELECT count(*) FILTER (WHERE score > 2 * error) AS fooled, min(p_value) > 0.05 AS p, min(regexp_replace(finding, '\(p .*\)', '(p …)')) AS finding FROM choose_state('played'::regclass, policy => 'model', method => 'rtmc');
+-- A state that hides something is named whatever the score.
+SELECT stepadv_internal.credit_finding(40, 0.29, 300, true, 'batch_td', 1e-6) AS finding;
 -- Each of the policies plays once in a group: nothing is left of its outcome.
 SELECT DISTINCT score, p_value, is_best, finding FROM choose_state('played'::regclass, policy => 'r', method => 'rtmc');
 SELECT choose_state('walk'::regclass, '[]');
