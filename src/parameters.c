@@ -5,7 +5,6 @@
 
 #include "compat.h"
 #include "declaration.h"
-#include "group/group.h"
 #include "parameters.h"
 
 static void
@@ -83,7 +82,7 @@ read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterVa
 			value->choice = choice_of_text(parameter->name, parameter->choices, arg->value);
 			break;
 		case PARAMETER_GROUP:
-			value->group = (const RolloutGroup *) PG_DETOAST_DATUM(arg->value);
+			value->group = (const struct RolloutGroup *) PG_DETOAST_DATUM(arg->value);
 			break;
 	}
 }

@@ -3,7 +3,7 @@
  *		The loadable module.
  *
  * Rollout analytics for PostgreSQL: a group of rollouts is a value
- * (group/group.h), estimators are functions of it (estimator.h).
+ * (group/group.h), estimators are functions of it (estimators/estimator.h).
  */
 #include "postgres.h"
 

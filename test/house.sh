@@ -12,6 +12,9 @@ say 'lines of C in src' "$(find src -name '*.[ch]' -exec cat {} + | wc -l)"
 say 'bytes of SQL' "$(cat $parts | wc -c)"
 say 'lines of SQL over 120 characters' "$(cat $parts | LC_ALL=C.UTF-8 awk '{ gsub(/\t/, "    ") } length > 120 { n++ } END { print n + 0 }')"
 say 'references to later parts' "$(awk -f sql/check_order.awk $parts | wc -l)"
+later='BEGIN { n = split("group plan signatures estimators analysis policy rewards progress tokens digest attach upkeep", names); for (i = 1; i <= n; i++) rank[names[i]] = i }
+	/^#include "[a-z]+\// { split(FILENAME, at, "/"); split($2, to, /["\/]/); if (rank[to[2]] > rank[at[2]]) print FILENAME, $2 }'
+say 'includes of later folders' "$(find src -name '*.[ch]' ! -name stepadv.c -exec awk "$later" {} + | wc -l)"
 say 'lines of tests and expected output' "$(find test expected -type f ! -name '*.o' -exec cat {} + | wc -l)"
 python() { find client -name '*.py' ! -path '*/report/*' ! -path '*/node_modules/*' -exec cat {} +; }
 say 'lines of Python in the client' "$(python | wc -l)"

@@ -30,8 +30,8 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "estimator.h"
 #include "estimators/batch_td.h"
+#include "estimators/estimator.h"
 #include "estimators/own_steps.h"
 #include "estimators/q_error.h"
 #include "estimators/returns.h"

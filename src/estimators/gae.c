@@ -17,7 +17,7 @@
 
 #include "miscadmin.h"
 
-#include "estimator.h"
+#include "estimators/estimator.h"
 #include "estimators/returns.h"
 
 enum

@@ -15,8 +15,8 @@
 #include "postgres.h"
 
 #include "arrays.h"
-#include "estimator.h"
 #include "estimators/episode.h"
+#include "estimators/estimator.h"
 #include "estimators/identity.h"
 #include "estimators/returns.h"
 

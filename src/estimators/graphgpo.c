@@ -26,8 +26,8 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "estimator.h"
 #include "estimators/episode.h"
+#include "estimators/estimator.h"
 #include "estimators/graphgpo.h"
 
 static void

@@ -22,8 +22,8 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "estimator.h"
 #include "estimators/episode.h"
+#include "estimators/estimator.h"
 #include "estimators/identity.h"
 #include "estimators/returns.h"
 

@@ -34,7 +34,7 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "estimator.h"
+#include "estimators/estimator.h"
 #include "estimators/levels.h"
 #include "estimators/own_steps.h"
 #include "estimators/returns.h"

@@ -19,7 +19,7 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "estimator.h"
+#include "estimators/estimator.h"
 #include "estimators/normalise.h"
 
 enum

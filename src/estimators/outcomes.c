@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "estimator.h"
+#include "estimators/estimator.h"
 #include "estimators/returns.h"
 
 static const Parameter outcomes_parameters[] = {SUCCESS_ABOVE_PARAMETER};

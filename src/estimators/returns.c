@@ -10,7 +10,7 @@
 #include "postgres.h"
 
 #include "arrays.h"
-#include "estimator.h"
+#include "estimators/estimator.h"
 #include "estimators/returns.h"
 #include "sum.h"
 

@@ -24,7 +24,7 @@
 #include "utils/float.h"
 
 #include "arrays.h"
-#include "estimator.h"
+#include "estimators/estimator.h"
 #include "estimators/levels.h"
 #include "estimators/q_error.h"
 #include "estimators/returns.h"

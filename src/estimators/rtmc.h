@@ -1,7 +1,7 @@
 #ifndef STEPADV_RTMC_H
 #define STEPADV_RTMC_H
 
-#include "estimator.h"
+#include "estimators/estimator.h"
 #include "estimators/identity.h"
 #include "group/facts.h"
 #include "parameters.h"

@@ -15,7 +15,7 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "estimator.h"
+#include "estimators/estimator.h"
 #include "estimators/identity.h"
 #include "estimators/normalise.h"
 #include "estimators/returns.h"

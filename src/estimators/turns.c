@@ -24,8 +24,8 @@
 #include "postgres.h"
 
 #include "arrays.h"
-#include "estimator.h"
 #include "estimators/episode.h"
+#include "estimators/estimator.h"
 #include "estimators/normalise.h"
 
 #define TURNS_PARAMETERS \

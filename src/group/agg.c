@@ -16,7 +16,7 @@
 #include "compat.h"
 #include "group/builder.h"
 #include "group/group_forms.h"
-#include "group/pool.h"
+#include "group/pooled_groups.h"
 #include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_trans);

@@ -20,8 +20,8 @@
 #include "attach/owner.h"
 #include "compat.h"
 #include "group/group.h"
-#include "upkeep/digests.h"
 #include "upkeep/fold.h"
+#include "upkeep/kept_digests.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 

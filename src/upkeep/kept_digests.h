@@ -1,5 +1,5 @@
-#ifndef STEPADV_UPKEEP_DIGESTS_H
-#define STEPADV_UPKEEP_DIGESTS_H
+#ifndef STEPADV_KEPT_DIGESTS_H
+#define STEPADV_KEPT_DIGESTS_H
 
 #include "long_work.h"
 #include "upkeep/kept.h"
@@ -22,4 +22,4 @@ extern uint64 keep_digests_left(Kept *kept);
 /* Report progress: a group's value or its digests are done, each half of the work if there are digests. */
 extern void group_done(const Kept *kept, LongWork *work);
 
-#endif							/* STEPADV_UPKEEP_DIGESTS_H */
+#endif							/* STEPADV_KEPT_DIGESTS_H */

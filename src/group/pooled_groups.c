@@ -1,5 +1,5 @@
 /*
- * pool.c
+ * pooled_groups.c
  *		Combines a group with its history, and weighs their rollouts; the union of groups without common
  *		rollouts.
  *
@@ -13,7 +13,7 @@
 #include "utils/memutils.h"
 
 #include "arrays.h"
-#include "group/pool.h"
+#include "group/pooled_groups.h"
 
 /* The minimum weight: negligible beside a visit that weighs 1, but products of two weights are still above 0. */
 #define LEAST_WEIGHT 1e-100

@@ -1,13 +1,13 @@
 /*
- * digests.c
+ * kept_digests.c
  *		The digests of kept groups, computed again with their values.
  *
  * A group has one digest per division of its rollouts.  A view computes them from the kept value; the group's
  * previous digests are deleted, and no other group's are touched.
  *
  * A method that fails on a group must not prevent anybody from writing it.  Such a group gets a row with its
- * key and no digest: the views compute it when they are read, and report the error.  The group that fails is
- * found by bisection.  Groups to which a statement adds rollouts without steps are treated in the same way,
+ * key and no digest: the views compute it when they are read, and report the error.  If groups are read
+ * together, the one that fails is found by bisection.  Groups to which a statement adds rollouts without steps are treated in the same way,
  * since inserting a rollout and then its steps changes the group twice.
  */
 #include "postgres.h"
@@ -22,7 +22,7 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
-#include "upkeep/digests.h"
+#include "upkeep/kept_digests.h"
 
 /* The number of groups from which on starting processes pays off. */
 #define MANY_DIGESTS 500
@@ -82,7 +82,7 @@ typedef struct Attempt
 {
 	Kept	   *kept;
 	SPITupleTable *groups;
-	uint64		from;
+	uint64		from;			/* after a failure: the first group that was not done */
 	uint64		to;
 	Tuplestorestate *rows;
 	LongWork   *work;
@@ -104,12 +104,12 @@ make_digests(void *argument)
 	{
 		kept_execute_set(attempt->kept, KEPT_MAKE_DIGESTS_SET, attempt->groups, attempt->from, attempt->to);
 		take_rows(attempt->rows);
-		return;
+		attempt->from = attempt->to;
 	}
-	for (uint64 i = attempt->from; i < attempt->to; i++)
+	for (; attempt->from < attempt->to; attempt->from++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		kept_query(attempt->kept, KEPT_MAKE_DIGESTS_ONE, attempt->groups, i);
+		kept_query(attempt->kept, KEPT_MAKE_DIGESTS_ONE, attempt->groups, attempt->from);
 		take_rows(attempt->rows);
 		group_done(attempt->kept, attempt->work);
 	}
@@ -177,32 +177,26 @@ leave_to_readers(Kept *kept, SPITupleTable *groups, uint64 group)
 static void
 keep_some(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to, LongWork *work)
 {
-	Attempt		attempt = {.kept = kept, .groups = groups, .from = from, .to = to, .work = work};
-	bool		done;
+	uint64		end = to;
 
-	if (from == to)
-		return;
-	attempt.rows = tuplestore_begin_heap(false, false, work_mem);
-	done = succeeds(make_digests, &attempt);
-	if (done)
+	while (from < to)
 	{
-		clear_digests(kept, groups, from, to);
+		Attempt		attempt = {.kept = kept, .groups = groups, .from = from, .to = end, .work = work};
+		bool		is_one = kept->by_index || end == from + 1;
+
+		attempt.rows = tuplestore_begin_heap(false, false, work_mem);
+		if (succeeds(make_digests, &attempt) || is_one)
+			end = to;
+		else
+			end = from + (end - from) / 2;
+		clear_digests(kept, groups, from, attempt.from);
 		if (tuplestore_tuple_count(attempt.rows) > 0)
 			execute_with(kept, KEPT_ADD_DIGESTS, DIGESTS_NAME, attempt.rows, NULL);
+		tuplestore_end(attempt.rows);
+		from = attempt.from;
+		if (from < attempt.to && is_one)
+			leave_to_readers(kept, groups, from++);
 	}
-	tuplestore_end(attempt.rows);
-	if (done)
-		return;
-	/* The failed attempt has been counted in the progress. */
-	if (to - from > 1)
-	{
-		uint64		middle = from + (to - from) / 2;
-
-		keep_some(kept, groups, from, middle, NULL);
-		keep_some(kept, groups, middle, to, NULL);
-	}
-	else
-		leave_to_readers(kept, groups, from);
 }
 
 void

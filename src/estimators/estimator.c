@@ -9,8 +9,8 @@
 #include "arrays.h"
 #include "compat.h"
 #include "declaration.h"
-#include "estimator.h"
-#include "group/pool.h"
+#include "estimators/estimator.h"
+#include "group/pooled_groups.h"
 
 StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
 

@@ -1,9 +1,9 @@
 /*
- * pool.h
+ * pooled_groups.h
  *		Combines the rollouts of a group and of its history, for methods that learn state values from both.
  */
-#ifndef STEPADV_GROUP_POOL_H
-#define STEPADV_GROUP_POOL_H
+#ifndef STEPADV_GROUP_POOLED_GROUPS_H
+#define STEPADV_GROUP_POOLED_GROUPS_H
 
 #include "group/facts.h"
 
@@ -31,4 +31,4 @@ extern void require_same_unit(const GroupColumns *group, const GroupColumns *his
  */
 extern const double *weigh_by_age(const GroupColumns *pooled, uint32 n_own, double decay, RolloutFacts *facts);
 
-#endif							/* STEPADV_GROUP_POOL_H */
+#endif							/* STEPADV_GROUP_POOLED_GROUPS_H */
