@@ -358,18 +358,22 @@ place_of(SeenKeys *keys, const Datum *values, int n)
 static bool
 is_last(const SeenKeys *keys, const Datum *values, int n)
 {
-	const char *bytes = keys->last == NULL ? NULL : keys->last->bytes;
+	const char *bytes;
 
-	for (int i = 0; i < n && bytes != NULL; i++)
+	if (keys->last == NULL)
+		return false;
+	bytes = keys->last->bytes;
+	for (int i = 0; i < n; i++)
 	{
 		text	   *value = DatumGetTextPP(values[i]);
 		int			length = VARSIZE_ANY_EXHDR(value);
 
-		if (memcmp(bytes, &length, sizeof(length)) != 0 || memcmp(bytes + sizeof(length), VARDATA_ANY(value), length) != 0)
+		if (memcmp(bytes, &length, sizeof(length)) != 0 ||
+			memcmp(bytes + sizeof(length), VARDATA_ANY(value), length) != 0)
 			return false;
 		bytes += sizeof(length) + length;
 	}
-	return bytes != NULL;
+	return true;
 }
 
 static bool
@@ -535,7 +539,8 @@ stepadv_check_rollout(PG_FUNCTION_ARGS)
 	/* Without its rollout, a step that was deleted or updated since is no error, but another one of the rollout is. */
 	if (!lock_rollout(tie, values))
 	{
-		if (table_tuple_satisfies_snapshot(data->tg_relation, slot, SnapshotSelf) || run(data, tie, FIND_STEP_OF_ROLLOUT, values) > 0)
+		if (table_tuple_satisfies_snapshot(data->tg_relation, slot, SnapshotSelf) ||
+			run(data, tie, FIND_STEP_OF_ROLLOUT, values) > 0)
 			refuse_step(data, tie, values);
 		return PointerGetDatum(NULL);
 	}

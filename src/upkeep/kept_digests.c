@@ -7,8 +7,8 @@
  *
  * A method that fails on a group must not prevent anybody from writing it.  Such a group gets a row with its
  * key and no digest: the views compute it when they are read, and report the error.  If groups are read
- * together, the one that fails is found by bisection.  Groups to which a statement adds rollouts without steps are treated in the same way,
- * since inserting a rollout and then its steps changes the group twice.
+ * together, the one that fails is found by bisection.  Groups to which a statement adds rollouts without steps
+ * are treated in the same way, since inserting a rollout and then its steps changes the group twice.
  */
 #include "postgres.h"
 
