@@ -1,5 +1,5 @@
-# stepadv: PGXS for all, install, installcheck; shell scripts under test/ for
-# the goals that must also work before any server is installed.
+# PGXS makes all, install and installcheck.  The other goals run scripts, since they
+# must work before a server is installed.
 
 # Built in the source folder, or in any other:
 #	make -f ../stepadv/Makefile VPATH=../stepadv
@@ -15,21 +15,21 @@ OWN_GOALS = deps server check check-all check-package demo report viewer referen
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
-# PG=17, PG='15 17', PG=all: with which versions of PostgreSQL; else that of PG_CONFIG.
+# PG=17 or PG='15 17': the versions of PostgreSQL.  The default is that of PG_CONFIG.
 deps:
 	@PG='$(PG)' sh test/harness/deps.sh build
 
-# A server that watches over its memory, to check against: docs/internals/testing.md.
+# A server with memory checks, to test against: docs/internals/testing.md.
 server:
 	@SOURCE='$(SOURCE)' PREFIX='$(PREFIX)' SANITIZE='$(SANITIZE)' sh test/harness/server.sh
 
-# Memory of contexts is not given back piece by piece, and leaks are counted by that;
-# and the server measures its stack by addresses, which frames elsewhere would upset.
-# All its programs read this, pg_config too.
+# The server does not free every piece of memory before it exits, which would count as
+# leaks; and it measures stack depth by addresses, which fake stacks would falsify.
+# All its programs read these options, even pg_config.
 check check-all: export ASAN_OPTIONS ?= detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1:disable_coredump=1
 check check-all: export UBSAN_OPTIONS ?= print_stacktrace=1:abort_on_error=1
 
-# Of what takes long a sample; check-all: all of it.
+# check runs a sample of the long tests, check-all runs all of them.
 check-all: export ALL = 1
 check check-all:
 	@$(if $(PG),PG='$(PG)' bash test/harness/versions.sh,bash test/harness/check.sh)
@@ -41,11 +41,11 @@ check-package:
 demo:
 	@ROLLOUTS='$(ROLLOUTS)' bash test/harness/demo.sh
 
-# OPTIONS are those of stepadv report.
+# OPTIONS: options of stepadv report.
 report:
 	@ROLLOUTS='$(ROLLOUTS)' OPTIONS='$(OPTIONS)' bash test/harness/report.sh
 
-# The viewer of reports, of client/report, which needs npm.
+# The viewer of reports, built from client/report with npm.
 viewer:
 	@sh test/harness/viewer.sh
 
@@ -56,11 +56,11 @@ reference:
 bench:
 	@bash test/bench/run.sh
 
-# How well methods give credit where the truth is known: docs/results/credit.md.
+# How well methods assign credit if the true credit is known: docs/results/credit.md.
 credit:
 	@bash test/credit/run.sh
 
-# And when the policy has moved since a history was made.
+# The same with a history of rollouts of an earlier policy.
 credit-history:
 	@bash test/credit/history.sh
 
@@ -88,12 +88,12 @@ MODULE_big = stepadv
 OBJS = $(patsubst %.c,%.o,$(call sources,src/*.c src/*/*.c src/*/*/*.c))
 LOCAL_HEADERS = $(call sources,src/*.h src/*/*.h src/*/*/*.h)
 
-# The install script is the parts that sql/order names, in its order.  Those of releases are
-# frozen: they are installed too, and the scripts that lead from one to the next.
-# That to the version under development is what was written by hand, and behind it
-# the functions of the parts.
+# The install script is the parts that sql/order names, in its order.  Install scripts of
+# releases are frozen; they and the update scripts between them are installed too.
+# The update script to the version under development is a file written by hand, followed
+# by the functions of the parts.
 SQL_PARTS := $(addprefix sql/,$(shell cat '$(here)sql/order'))
-# A part that names what a later one creates is refused, but in these rooms.
+# Folders in which a part may name objects that a later part creates; elsewhere it may not.
 BEING_REWRITTEN =
 FROZEN = $(call sources,sql/releases/stepadv--$(EXTVERSION).sql)
 BY_HAND = $(if $(FROZEN),,$(call sources,sql/releases/stepadv--*--$(EXTVERSION).sql))
@@ -101,31 +101,31 @@ UPDATES = $(subst /releases/,/,$(BY_HAND))
 DATA_built = sql/stepadv--$(EXTVERSION).sql $(UPDATES)
 DATA = $(filter-out $(FROZEN) $(BY_HAND),$(call sources,sql/releases/stepadv--*.sql))
 
-# TESTS and SPECS pick some for installcheck, as for check.
+# TESTS and SPECS select tests for installcheck, as for check.
 REGRESS = $(or $(TESTS),$(patsubst test/sql/%.sql,%,$(call sources,test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=$(here)test --launcher=$(here)test/harness/psql.sh --load-extension=stepadv
 ISOLATION = $(or $(SPECS),$(patsubst test/specs/%.spec,%,$(call sources,test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --launcher=$(here)test/harness/isolationtester.sh --load-extension=stepadv
 
-# WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.  Nor are
-# SANITIZE=undefined, with which undefined behavior ends the server, and
-# SANITIZE=address; gcc then knows less of what is written before it is read.
-# A field that a table of parameters or columns does not name is 0, and is meant to be.
-# -ftree-vectorize would reorder no float sum, but -ffast-math would: never add it.
-# C11; the headers of 19 use what their compiler has beyond it.
+# Not for production: WERROR=1 and ASSERTS=1, with which `make check` builds, and SANITIZE=,
+# with which undefined behavior or a memory error ends the server.  With a sanitizer, gcc
+# warns falsely of uninitialized variables.  Tables of parameters and columns leave out
+# fields that are 0, hence -Wno-missing-field-initializers.
+# Never add -ffast-math: it reorders sums of floats.  (-ftree-vectorize does not.)
+# C11, but 19 with the compiler's default, which its headers need.
 PG_CFLAGS = $(if $(filter 14 15 16 17 18,$(MAJORVERSION)),-std=gnu11) -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-maybe-uninitialized)
-# Floats of 64 bits are calculated in 64 bits everywhere: the processor's older unit,
-# which compilers for 32-bit x86 use by default, rounds twice.
+# For 32-bit x86, compilers use the x87 unit by default, which rounds a double twice;
+# SSE rounds as all other platforms do.
 PG_CFLAGS += $(if $(filter i386 i486 i586 i686,$(host_cpu)),-msse2 -mfpmath=sse)
-# A server that gcc compiled hands down flags and attributes that only gcc supports.
+# Flags and headers of a server built with gcc have options and attributes unknown to clang.
 PG_CFLAGS += $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),-Wno-ignored-optimization-argument -Wno-unknown-warning-option -Wno-ignored-attributes)
-# No built file contains the path of the build folder.
+# Keep the path of the build folder out of built files.
 PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.' $(if $(here),'-ffile-prefix-map=$(here)=')
 PG_CPPFLAGS = -I$(here)src
-# -Bsymbolic: functions of the library itself are not looked up in all others when a session or a worker loads it.
-# From 16 on the server hands down -fvisibility=hidden, which does the same.
+# -Bsymbolic: a session or worker that loads the library need not look up its own functions in other libraries.
+# From 16 on, the server's flags include -fvisibility=hidden, which does the same.
 comma = ,
 SHLIB_LINK = -lm $(if $(filter linux%,$(host_os)),-Wl$(comma)-Bsymbolic) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 EXTRA_CLEAN = build
@@ -139,7 +139,7 @@ include $(PGXS)
 
 $(OBJS): $(LOCAL_HEADERS)
 
-# A build in another folder has the source's folders.
+# A build in another folder needs the folders of the source.
 ifneq ($(VPATH),)
 $(shell mkdir -p $(sort $(dir $(OBJS) $(DATA_built))))
 endif

@@ -1,6 +1,6 @@
 #!/bin/sh
-# How large the house is, a line per number: name, tab, number.  test/t/house.pl adds what a server
-# says, and holds all of them to what is wanted.  Run in the source folder.
+# Prints sizes of the source, one per line: name, tab, number.  test/t/house.pl adds numbers that need a
+# server, and compares all of them with their limits.  Run in the source folder.
 set -eu
 LC_ALL=C
 export LC_ALL

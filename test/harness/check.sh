@@ -23,8 +23,8 @@ long_tests='credit_check instances upkeep group_fold equivalence over_time panel
 	simulator upkeep_without_triggers upkeep_more compare group_version by_turn history_views parallel_fold attach_catalog load q_error
 	versions identity batch_td decisions state'
 
-# Half of the time is spent in these, with their seconds: `make check` draws an eighth of that time, by a seed
-# that it prints, and `make check-all` (ALL=1) runs them all.  Privileges, numbers, docs and the client are in every run.
+# These tests, with their seconds, take half of the time: `make check` draws some of them, for an eighth of their time,
+# by a seed that it prints; `make check-all` (ALL=1) runs all.  Every run tests privileges, numbers, docs and the client.
 seed=${SEED:-$(date +%s)}
 drawn='sql/credit_check:76 sql/instances:60 sql/upkeep:59 sql/group_fold:49 sql/equivalence:41 sql/over_time:33 sql/panels:30 sql/tables:19
 	sql/behaviour:15 sql/problems:14 sql/simulator:14 sql/truncated:14 sql/compare:12 sql/upkeep_more:12
@@ -34,7 +34,7 @@ drawn='sql/credit_check:76 sql/instances:60 sql/upkeep:59 sql/group_fold:49 sql/
 	t/pg_upgrade:91 t/upgrade:85 t/renamed:72 t/upkeep:35 t/cancel_crash:25 t/upkeep_applied:19 t/standby:11 t/foreign:8 t/dump_restore:6
 	t/long_work:6 t/shared_fold:4'
 
-# In random order by the seed, each test that still fits.
+# Takes tests in random order by the seed, each if it still fits.
 lucky=$(for test in $drawn; do echo "$(echo "$seed $test" | cksum | cut -d ' ' -f 1) ${test/:/ }"; done | sort -n |
 	awk '{ name[NR] = $2; cost[NR] = $3; all += $3 } END { for (i = 1; i <= NR; i++) if (sum + cost[i] <= all / 8) { sum += cost[i]; print name[i] } }')
 
@@ -84,7 +84,7 @@ job_ended()
 	fi
 }
 
-# For the developer: differences and server logs, which show a process that died.
+# Keeps differences and server logs in build/results, and prints messages of crashes.
 keep_results()
 {
 	local dir=$work/$1 results=$top/build/results file
@@ -100,7 +100,7 @@ keep_results()
 }
 
 ready_for_checkers
-# Without it the test of the report is skipped.
+# Without the viewer, the test of the report is skipped.
 sh "$here/viewer.sh" || true
 prepare check WERROR=1 ASSERTS=1 ${CC:+CC="$CC"} ${SANITIZE:+SANITIZE="$SANITIZE"}
 : >"$log"
@@ -120,13 +120,13 @@ fsync = off
 max_parallel_workers_per_gather = 2
 jit = off
 CONF
-# Rules of views are compressed: pglz takes a twentieth of the time.
+# Compressing the rules of views with pglz would take a twentieth of the time.
 ! "$pg_config" --configure | grep -q -e --with-lz4 || echo "default_toast_compression = lz4" >>"$work/temp.conf"
 settings_of_checkers >>"$work/temp.conf"
 put_under_valgrind
 
-# A data directory for every TAP test is made once and copied: by the tests themselves from 17 on, before that by a
-# program found before initdb.
+# The data directory of TAP tests is made once and then copied: from 17 on by the tests themselves, before that by a
+# script that is found before initdb.
 copy_initdb()
 {
 	export INITDB_TEMPLATE=$work/template
@@ -141,19 +141,19 @@ copy_initdb()
 	PATH=$work/copying:$PATH
 }
 
-# A folder for one kind of test, which looks like that with all tests.
+# Makes a folder for a job, with links to the tests.
 folder()
 {
 	mkdir "$work/$1"
 	ln -s ../test ../expected ../docs ../README.md "$work/$1/"
 }
 
-# pg_regress runs its tests one after another: so several run in parallel, each with a server, where no test sees
-# another's roles or settings.
+# pg_regress runs its tests one after another.  Several run in parallel, each with its own server, so that no test sees
+# roles or settings of another.
 parts=0
 extensions=(--load-extension=stepadv)
 if wants regress; then
-	# With one more method, no output of a test changes.
+	# An additional method must not change the output of any test.
 	if [ -n "${ALL:-}" ]; then
 		cp "$top"/test/one_more_method/* "$stage$("$pg_config" --sharedir)/extension/"
 		extensions+=(--load-extension=stepadv_median)

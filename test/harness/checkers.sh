@@ -1,16 +1,16 @@
 # Shell functions for the memory checkers of make check.  Sourced by
-# check.sh after cluster.sh; docs/internals/testing.md says how each is called.
+# check.sh after cluster.sh; docs/internals/testing.md describes their use.
 #
 #   ready_for_checkers      exits with a message if a requirement is missing
 #   settings_of_checkers    lines for the configuration of every server
 #   put_under_valgrind      if VALGRIND is set, replaces postgres in $bindir
-#   errors_of_valgrind      prints what it found; fails if it found anything
+#   errors_of_valgrind      prints Valgrind's findings; fails if there are any
 
 is_sanitized_by() { case ",${SANITIZE:-}," in *",$1,"*) true ;; *) false ;; esac; }
 
 needs_server()
 {
-	echo "stepadv: $1 needs a server that was compiled for it, and PG=…/bin/pg_config says which: \`make server$2\` makes one, see docs/internals/testing.md" >&2
+	echo "stepadv: $1 needs a server compiled for it, given as PG=…/bin/pg_config; \`make server$2\` builds one: docs/internals/testing.md" >&2
 	exit 2
 }
 
@@ -24,16 +24,16 @@ ready_for_checkers()
 	suppressions=${VALGRIND_SUPPRESSIONS:-$("$pg_config" --sharedir)/valgrind.supp}
 	command -v valgrind >/dev/null || { echo "stepadv: VALGRIND=1 needs valgrind" >&2; exit 2; }
 	case " $("$pg_config" --cppflags) " in *" -DUSE_VALGRIND "*) ;; *) needs_server VALGRIND=1 '' ;; esac
-	[ -r "$suppressions" ] || { echo "stepadv: VALGRIND_SUPPRESSIONS= must say where src/tools/valgrind.supp of the server's source is" >&2; exit 2; }
+	[ -r "$suppressions" ] || { echo "stepadv: set VALGRIND_SUPPRESSIONS to the path of src/tools/valgrind.supp in the server's source" >&2; exit 2; }
 }
 
-# SETTINGS='debug_discard_caches=1 work_mem=64kB': words, as for postgres -c.
+# SETTINGS='debug_discard_caches=1 work_mem=64kB': each word as for postgres -c.
 settings_of_checkers()
 {
 	local setting
 
 	for setting in ${SETTINGS:-}; do
-		# Its name up to 15.
+		# 14 and 15 call it force_parallel_mode.
 		case $setting in
 			debug_parallel_query=*)
 				[ "$("$pg_config" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')" -ge 16 ] || setting=force_parallel_mode=${setting#*=} ;;
@@ -69,6 +69,6 @@ errors_of_valgrind()
 	mkdir -p "$top/build/results"
 	cp $logs "$top/build/results/"
 	sed -n '/ERROR-BEGIN/,/ERROR-END/p' $logs | head -n 200
-	echo "Valgrind found $(cat $logs | grep -c ERROR-BEGIN) errors: build/results has all"
+	echo "Valgrind found $(cat $logs | grep -c ERROR-BEGIN) errors: see build/results"
 	return 1
 }

@@ -1,12 +1,12 @@
-# Shell functions for throw-away work: build, stage, a private cluster.
+# Shell functions to build, stage, and run a temporary cluster.
 # Sourced by check.sh, demo.sh and the benchmark; needs bash.
 #
 #   prepare NAME [make arguments]   build a copy of the tree under build/NAME and
 #                                   stage it; sets $work (removed at exit), $stage
 #   start_cluster [conf lines]      initdb and start, socket in $work; exports PGHOST …
-#   as_user CMD …                   run without root rights (the server insists)
+#   as_user CMD …                   run without root privileges, which the server refuses
 #
-# Nothing outlives the script: the exit trap stops the server and removes $work, also after Ctrl-C.
+# The exit trap stops the server and removes $work, also after Ctrl-C.
 
 set -euo pipefail
 
@@ -37,8 +37,8 @@ clean_up()
 	exit "$status"
 }
 
-# By its pid file, which outlives a killed server: another process may then have that number.  A server's command line
-# names its data directory.
+# A killed server leaves its pid file, and another process may have that number now: the command line of a server names
+# its data directory.
 stop_server()
 {
 	local pid
@@ -63,7 +63,7 @@ sync_tree()
 
 	mkdir -p "${folders[@]/#/$tree/}"
 	rm -f "$tree"/sql/stepadv--*.sql
-	# Scripts of releases are in a deeper folder than those that make builds.
+	# Only scripts that make builds: those of releases are in sql/releases.
 	(cd "$top" && sums_of Makefile stepadv.control README.md $(ls -d "${folders[@]}" 2>/dev/null)) >"$tree/.theirs"
 	(cd "$tree" && sums_of $(ls -d Makefile stepadv.control README.md "${folders[@]}" 2>/dev/null)) >"$tree/.ours"
 	# First remove files that the tree no longer has, or that differ.
@@ -112,8 +112,8 @@ prepare()
 	cd "$work"
 }
 
-# To read an extension that is not installed, Debian has extension_destdir, 18 has two paths; any other server gets a
-# private copy, which finds its files relative to its binary.
+# To find an extension that is not installed, Debian's servers have extension_destdir, and 18 has two paths; others get
+# a private copy of the server, which finds its files relative to its binary.
 make_server_see_stage()
 {
 	local sharedir pkglibdir
@@ -133,7 +133,7 @@ make_server_see_stage()
 	fi
 }
 
-# The copy, made once, with the extension in it: sets $copied_bindir.
+# Makes the copy, with the extension, unless it exists.  Sets $copied_bindir.
 copy_server()
 {
 	local folder

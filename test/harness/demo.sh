@@ -11,7 +11,7 @@ CREATE FUNCTION pg_temp.short(words text, length integer) RETURNS text LANGUAGE 
 	SELECT CASE WHEN length(w) > length THEN left(w, length - 1) || '…' ELSE w END
 	FROM (SELECT btrim(regexp_replace(left(words, 4 * length), '[[:space:][:cntrl:]]+', ' ', 'g')) AS w) x
 $$;
--- A group is a task, within a policy version within a run where these have names.
+-- The name of a group: its task, preceded by run and policy version if they have names.
 CREATE FUNCTION pg_temp.called(run_id text, policy_version text, task_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT concat_ws(' ', nullif(run_id, ''), nullif(policy_version, ''), task_id)
 $$;
@@ -35,13 +35,13 @@ JOIN rl.steps_groups u ON u.run_id = r.run_id AND u.policy_version = r.policy_ve
 WHERE r.advantage IS NOT NULL;
 SELECT EXISTS (SELECT FROM advantages) AS compared \gset
 \if :compared
--- One row per distinct step: rollouts that do the same in the same state share its advantage.
+-- One row per state and action: all steps with the same state and action have the same advantage.
 CREATE TEMP TABLE moves AS
 SELECT DISTINCT ON (run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END)
 	*, n_action >= 4 AND coalesce(confidence >= 0.8, false) AS sure
 FROM advantages
 ORDER BY run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END, rollout_id, step_no;
--- The eight best moves (sign 1) or worst (-1): of those that were taken several times and are confident, if there are a few.
+-- The eight best moves (sign 1) or worst (-1): only frequent and confident ones if there are at least three.
 CREATE FUNCTION pg_temp.extreme(sign integer) RETURNS TABLE (advantage numeric, confidence numeric, grpo numeric, q numeric, v numeric, took text, "group" text, step integer, observed text, action text)
 LANGUAGE sql STABLE AS $$
 	SELECT round(m.advantage::numeric, 3), round(m.confidence::numeric, 2), round(m.grpo::numeric, 3), round(m.q::numeric, 2), round(m.v::numeric, 2), m.n_action || '/' || m.n_state,
@@ -52,14 +52,14 @@ LANGUAGE sql STABLE AS $$
 	WHERE m.advantage * sign > 0 AND (m.sure OR (SELECT count(*) FROM moves o WHERE o.sure AND o.advantage * sign > 0) < 3)
 	ORDER BY m.advantage * sign DESC, m.n_state DESC, m.run_id, m.policy_version, m.task_id, m.step_no LIMIT 8
 $$;
-\echo 'Best steps by RTMC. took: so many of the visits to the state took the action; q: their mean return;'
-\echo 'v: that of all visits, drawn to the success rate while they are few; advantage = q - v; confidence: that its sign is right'
+\echo 'Best steps by RTMC. took: how many visits to the state took the action; q: their mean return; v: the mean return of all'
+\echo 'visits, shrunk to the success rate if there are few; advantage = q - v; confidence: the probability that its sign is right'
 SELECT * FROM pg_temp.extreme(1);
-\echo 'Worst steps by RTMC. GRPO gives every step of a rollout the same'
+\echo 'Worst steps by RTMC. GRPO gives all steps of a rollout the same advantage'
 SELECT * FROM pg_temp.extreme(-1);
--- For the last page of output.
+-- A sentence for the end of the output.
 CREATE FUNCTION pg_temp.said(sign integer) RETURNS text LANGUAGE sql STABLE AS $$
-	SELECT format('%s of %s: %s, when it saw %s; %s that were there did so; confidence %s', to_char(e.advantage, 'SG0.00'), e."group", e.action, e.observed, replace(e.took, '/', ' of '), coalesce(e.confidence::text, 'unknown'))
+	SELECT format('%s in %s: %s, after observing %s; taken in %s visits; confidence %s', to_char(e.advantage, 'SG0.00'), e."group", e.action, e.observed, replace(e.took, '/', ' of '), coalesce(e.confidence::text, 'unknown'))
 	FROM pg_temp.extreme(sign) e LIMIT 1
 $$;
 CREATE TABLE public.said AS
@@ -67,11 +67,11 @@ SELECT count(*) AS steps, count(*) FILTER (WHERE advantage < 0 AND grpo > 0) AS 
 	pg_temp.said(1) AS best, pg_temp.said(-1) AS worst
 FROM advantages;
 \else
-\echo 'No step to compare: advantages need a group of which some rollouts did better than others, and an outcome or success of each.'
+\echo 'No advantages: they need a group whose rollouts have different outcomes; each rollout needs an outcome or success.'
 \endif
 SQL
 
-# The edges that most rollouts took, as many as a page can show.
+# The most visited edges, as many as fit on a page.
 sql -At >"$out/tree.txt" <<'SQL'
 WITH chosen AS (
 	SELECT run_id, policy_version, task_id FROM rl.steps_groups
@@ -94,7 +94,7 @@ if grep -q -e '->' "$out/tree.dot"; then
 	dot -Tpng "$out/tree.dot" -o "$out/tree.png"
 	pictures=yes
 fi
-# The report needs the viewer, and that needs npm: everything else works without.
+# The report needs the viewer, which needs npm; the rest works without it.
 if sh "$top/test/harness/viewer.sh"; then
 	as_client report rl.steps --groups 8 -o "$out/report" >/dev/null
 fi
@@ -108,12 +108,12 @@ sql -At -F ' ' -c "SELECT format('%s rollouts of %s groups, %s steps; of those t
 if [ "$(sql -At -c "SELECT to_regclass('public.said') IS NOT NULL")" = t ]; then
 	line 'best step' "$(sql -At -c 'SELECT best FROM public.said')"
 	line 'worst step' "$(sql -At -c 'SELECT worst FROM public.said')"
-	line 'by RTMC' "$(sql -At -c "SELECT format('%s bad steps in good rollouts and %s good steps in bad ones, of %s; GRPO gives every step of a rollout the same', bad_in_good, good_in_bad, steps) FROM public.said")"
+	line 'by RTMC' "$(sql -At -c "SELECT format('%s bad steps in good rollouts and %s good steps in bad ones, of %s; GRPO gives all steps of a rollout the same advantage', bad_in_good, good_in_bad, steps) FROM public.said")"
 fi
 if [ -n "$pictures" ]; then
 	line 'tree' "$(shown tree.svg) and .png: group $group; green edges lead to success, red to failure"
 else
 	line 'tree' 'none: no rollout is judged'
 fi
-[ ! -e "$out/report/index.html" ] || line 'report' "$(shown report/index.html): the run, a page for each of the eight groups that tell most, and a search; open it in a browser"
+[ ! -e "$out/report/index.html" ] || line 'report' "$(shown report/index.html): the run, a page for each of eight groups, and a search; open it in a browser"
 line 'next' 'make demo ROLLOUTS=file.jsonl.gz for your own; docs/questions.md has a query for what you want to know'

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs what is missing, when root or password-less sudo allows; otherwise
+# Installs missing packages, as root or by password-less sudo; otherwise
 # prints the command to run and fails.  Usage: deps.sh build|test|demo
-# With PG='15 17' in the environment for each of these versions.
-# Debian and Ubuntu.  Elsewhere: any PostgreSQL 14+ with PGXS, xxHash >= 0.8.
+# PG='15 17' in the environment installs for each of these versions.
+# For Debian and Ubuntu.  Elsewhere: PostgreSQL 14+ with PGXS, xxHash >= 0.8.
 set -eu
 
 want=${1:-build}
@@ -17,7 +17,7 @@ case ${PG:-} in
 	*) version=$PG; pg_config=/usr/lib/postgresql/$PG/bin/pg_config ;;
 esac
 
-# The client packages have makefiles too; the server's headers decide.
+# Client packages may have the makefiles, but not the server's headers.
 has_pgxs()
 {
 	pgxs=$("$pg_config" --pgxs 2>/dev/null) && [ -f "$pgxs" ] &&
@@ -67,7 +67,7 @@ missing_packages()
 			command -v psql >/dev/null || echo "postgresql-client-${major:-all}"
 			# A test cluster must not run as root.
 			[ "$(id -u)" != 0 ] || command -v runuser >/dev/null || echo util-linux
-			# The client of the distribution's own Python.  Ubuntu 22.04 has no such package.
+			# For the client, which runs with the distribution's Python.  Ubuntu 22.04 has no such package.
 			/usr/bin/python3 -c 'import psycopg' 2>/dev/null ||
 				{ [ -n "$(distro_major)" ] && ! has_candidate python3-psycopg; } || echo python3-psycopg
 			;;
@@ -81,19 +81,18 @@ missing_packages()
 	case $want in
 		test|demo)
 			command -v dot >/dev/null || echo graphviz
-			# The viewer of the report.
+			# Builds the viewer of reports.
 			command -v npm >/dev/null || echo npm
 			;;
 	esac
 }
 
-# A version that the distribution does not have.
 unknown_version()
 {
 	[ -n "$version" ] && ! has_candidate "postgresql-$version"
 }
 
-# Optional: without these a test is skipped.  Ubuntu has no such package.
+# Optional: without these, tests are skipped.  Some distributions lack a package.
 optional_packages()
 {
 	case $want in
@@ -118,7 +117,7 @@ fi
 if [ "$(id -u)" = 0 ]; then
 	sudo=
 elif sudo -n true 2>/dev/null; then
-	# It does not pass on our environment.
+	# sudo does not pass on environment variables.
 	sudo='sudo -n env DEBIAN_FRONTEND=noninteractive'
 elif [ -z "$(missing_packages)" ]; then
 	exit 0
@@ -128,14 +127,14 @@ else
 	exit 1
 fi
 
-# A missing optional package is no error.
+# A missing optional package is not an error.
 $sudo apt-get update -qq || [ -z "$(missing_packages)" ] || exit 1
 if ! { has_pgxs && has_server; } && unknown_version; then
-	echo "stepadv: this distribution has no postgresql-$version; https://wiki.postgresql.org/wiki/Apt tells how to have all versions" >&2
+	echo "stepadv: this distribution has no postgresql-$version; https://wiki.postgresql.org/wiki/Apt describes a repository with all versions" >&2
 	exit 1
 fi
 echo "stepadv: installing" $(missing_packages) $(optional_packages)
-# Packages from a release that apt uses only on request, such as Debian's experimental, depend on others of it.
+# Packages from a release that apt uses only on request, such as Debian's experimental, depend on others from there.
 release=$([ -z "$version" ] || apt-cache policy "postgresql-$version" | sed -n 's|^ *1 [^ ]* \([^/ ]*\)/.*|\1|p' | head -n 1)
 # Postgres packages would create and start a cluster, which is not needed here.
 export DEBIAN_FRONTEND=noninteractive
@@ -148,7 +147,7 @@ if [ -n "$(missing_packages)" ]; then
 	$sudo apt-get install -y -qq --no-install-recommends ${release:+-t "$release"} $(missing_packages) >/dev/null
 fi
 if [ -n "$(missing_packages)" ]; then
-	# The first round may only now know the version it installed.
+	# Only after the first round may the version be known.
 	$sudo apt-get install -y -qq --no-install-recommends ${release:+-t "$release"} $(missing_packages) >/dev/null
 fi
 if [ -n "$(missing_packages)" ]; then

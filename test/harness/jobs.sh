@@ -15,7 +15,7 @@ job_commands=()
 job_pids=()
 job_starts=()
 
-# Words, those of a list first and in its order.
+# Prints words: first those that are in a list, in its order.
 long_first()
 {
 	local first=$1 word
@@ -29,7 +29,7 @@ long_first()
 	done
 }
 
-# One of n parts of some words, in order; those of a list of long ones are distributed 1 2 2 1 1 2 …, the others after them.
+# Prints one of n parts of some words, in their order.  Long ones are distributed first, to parts 1 2 2 1 1 2 …
 dealt()
 {
 	local part=$1 n=$2 long=$3 i=0 word mine=
@@ -58,7 +58,7 @@ start_job()
 	local i=$1
 
 	job_starts[$i]=$SECONDS
-	# A group of its own, which a signal from the keyboard does not reach.
+	# A process group of its own, which a signal from the keyboard does not reach.
 	set -m
 	(
 		status=0
@@ -70,7 +70,7 @@ start_job()
 	set +m
 }
 
-# Jobs that have ended are reported, and removed.
+# Reports and removes jobs that have ended.
 reap_jobs()
 {
 	local i status name
@@ -78,7 +78,7 @@ reap_jobs()
 	for i in "${!job_pids[@]}"; do
 		! kill -0 "${job_pids[$i]}" 2>/dev/null || continue
 		name=${job_names[$i]}
-		# A killed job has left no status.
+		# A killed job leaves no status.
 		status=$(cat "$work/$name.status" 2>/dev/null || echo 1)
 		unset "job_pids[$i]"
 		job_ended "$name" "$status" $((SECONDS - job_starts[$i])) "$work/$name.log"
@@ -112,7 +112,8 @@ wait_for_job()
 	reap_jobs
 }
 
-# By the shell's own list of jobs, whose process numbers cannot be reused; and servers, which may have left their group.
+# Stops jobs of the shell's job list, whose process numbers cannot have been reused, and servers, which may have left
+# the process group of their job.
 stop_jobs()
 {
 	local pid file

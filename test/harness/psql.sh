@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What pg_regress runs instead of psql.  Files of expected/ have results and comments, but no statements, footers or empty lines; a table of one row
+# pg_regress runs this instead of psql.  Files of expected/ have results and comments, but no statements, footers or empty lines; a table of one row
 # and column is a line, " name: value".  Statements with their results are in results/TEST.log.
 #
 # A comment is a line that begins with "-- ", and becomes \echo; line numbers do not change.

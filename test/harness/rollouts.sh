@@ -1,4 +1,4 @@
-# Loads rollouts into the schema rl of a server of its own.  Sourced by demo.sh and report.sh, with the name of what they make; needs bash.
+# Loads rollouts into the schema rl of a server of its own.  Sourced by demo.sh and report.sh, with the name of their output folder; needs bash.
 # ROLLOUTS: a file that stepadv import reads (docs/import.md); by default the simulator makes them.
 
 harness=$(dirname "${BASH_SOURCE[0]}")
@@ -9,7 +9,7 @@ if [ -n "$rollouts" ]; then
 fi
 sh "$harness/deps.sh" demo
 . "$harness/cluster.sh"
-# One build for both.
+# demo and report share one build.
 prepare plain
 start_cluster "max_wal_size = 4GB" "shared_buffers = 256MB"
 export PGOPTIONS='-c client_min_messages=warning -c jit=off' PSQLRC=/dev/null

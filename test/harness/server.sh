@@ -7,7 +7,7 @@ set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 if [ ! -x "${SOURCE:-}/configure" ] || [ -z "${PREFIX:-}" ]; then
-	echo "stepadv: make server wants SOURCE=, the folder of PostgreSQL's source, and PREFIX=, where to install it" >&2
+	echo "stepadv: make server needs SOURCE=, the folder of PostgreSQL's source, and PREFIX=, where to install it" >&2
 	exit 2
 fi
 SOURCE=$(cd "$SOURCE" && pwd)
@@ -19,7 +19,7 @@ case ",${SANITIZE:-}," in
 		# Programs that the build starts leak memory at exit.
 		export ASAN_OPTIONS=detect_leaks=0
 		cflags="$cflags -fsanitize=address"
-		# Beside the server, whose flags extensions are compiled with.
+		# Installed with the server, since extensions are compiled with its flags.
 		mkdir -p "$headers/valgrind"
 		cp "$top/test/harness/address/valgrind/memcheck.h" "$headers/valgrind/"
 		cppflags="-DUSE_VALGRIND -I$headers"
@@ -38,7 +38,7 @@ for library in icu-i18n:--with-icu libxml-2.0:--with-libxml; do
 	! pkg-config --exists "${library%:*}" 2>/dev/null || options="$options ${library#*:}"
 done
 
-# PostgreSQL's makefiles make their headers first where nothing else has called them.
+# PostgreSQL's makefiles generate headers first only if no other make has called them.
 unset MAKELEVEL MAKEFLAGS MFLAGS
 build=$(mktemp -d "${TMPDIR:-/tmp}/stepadv-server.XXXXXX")
 trap 'rm -rf "$build"' EXIT

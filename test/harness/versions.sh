@@ -17,7 +17,7 @@ pg_config_of()
 		*/*) echo "$1"; return ;;
 	esac
 	for path in "/usr/lib/postgresql/$1" "/usr/pgsql-$1" "/usr/local/pgsql-$1" "/usr/local/opt/postgresql@$1" "/opt/homebrew/opt/postgresql@$1"; do
-		# Its headers make a server of which a package of the client is only a part.
+		# Debian's client package has pg_config, too.
 		if [ -x "$path/bin/pg_config" ] && [ -x "$path/bin/postgres" ]; then
 			echo "$path/bin/pg_config"
 			return
@@ -30,7 +30,7 @@ if [ "$PG" = all ]; then
 	for version in "${known[@]}"; do
 		[ -z "$(pg_config_of "$version")" ] || wanted+=("$version")
 	done
-	# A server elsewhere, or none yet: as make check alone.
+	# The server is elsewhere, or not installed yet: as make check without PG.
 	[ "${#wanted[@]}" != 0 ] || wanted=("$(command -v pg_config || echo default)")
 else
 	read -ra wanted <<<"$PG"
@@ -55,9 +55,9 @@ for version in "${wanted[@]}"; do
 		passed=$((passed + BASH_REMATCH[1]))
 		failed=$((failed + BASH_REMATCH[2]))
 	else
-		# It did not come to its end: a build that failed says so above.
+		# A build that failed has printed why.
 		failed=$((failed + 1))
-		last="did not come to its end"
+		last="did not finish"
 	fi
 	summary+=("$("${path:-pg_config}" --version 2>/dev/null || echo "PostgreSQL $version"): $last")
 done

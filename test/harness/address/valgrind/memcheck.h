@@ -1,14 +1,14 @@
 /*
  * memcheck.h
- *	  What a server compiled for Valgrind says of its memory, said to AddressSanitizer.
+ *	  Passes a server's annotations for Valgrind on to AddressSanitizer.
  *
- * Found before Valgrind's own header by the server that checked-server.sh builds.
- * A server asks malloc() for large blocks and cuts them up by itself: without this,
+ * The server that test/harness/server.sh builds finds this before Valgrind's header.
+ * A server asks malloc() for large blocks and divides them into chunks: without this,
  * a read or write past the end of one chunk into the next is not detected.
  *
- * AddressSanitizer checks whether memory may be used, not whether it was initialized:
- * memory that is undefined may be used, and nothing asks whether any is defined.
- * Freed pieces are refused by wipe_mem(), so nothing is left to do for a pool.
+ * AddressSanitizer does not check whether memory was initialized, so undefined memory
+ * is accessible, and checks of definedness do nothing.  wipe_mem() makes freed chunks
+ * inaccessible, so VALGRIND_MEMPOOL_FREE does nothing.
  */
 #ifndef STEPADV_ADDRESS_MEMCHECK_H
 #define STEPADV_ADDRESS_MEMCHECK_H
