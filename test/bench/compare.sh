@@ -1,5 +1,5 @@
-# Methods side by side: what _compare of six costs against the dearest of them,
-# and what its two companions cost on top.
+# Methods side by side: the cost of _compare with six methods, relative to the most
+# expensive of them, and of _quadrants and _disagreements.
 
 six='grpo gigpo graphgpo hgpo tempo rtmc'
 query "SELECT count(*) FROM stepadv.attach('steps', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\"}', views => '{all}', prefix => 'cmp', options => '{\"show_columns\": [], \"compare\": {\"methods\": \"${six// /,}\"}}')" >/dev/null
@@ -20,8 +20,8 @@ for method in $six; do
 	require_equal "${results[$method]}" "$(cut -d'|' -f$place <<<"${results[all_six]}")" "$method, alone and beside others"
 done
 
-# What it costs to hand out the rows of six more functions, whatever they compute:
-# those of one that computes next to nothing, seven times and once.
+# The cost of returning the rows of six more functions: seven calls of outcomes, which
+# computes almost nothing, less one call.
 handed()
 {
 	local i calls= columns= sums=

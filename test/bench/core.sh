@@ -1,6 +1,6 @@
 # The main job: a table of steps in, RTMC advantages of all of them out.
-# Every statement computes the advantage of each single step; the sum around it
-# makes the server finish them all without shipping five million rows.
+# Every statement computes the advantage of each step; the sum makes the server
+# compute all of them without sending five million rows.
 
 core=$here/core
 
@@ -14,14 +14,14 @@ say "$(machine_line)"
 measure scan "$runs" "$scan" "$one_process"
 measure ours "$runs" "$(rtmc_over steps)" "$one_process"
 
-# Before there is an index, so that the plain SQL below is all that gains from one.
+# These read the table without an index.
 measure fold "$runs" "SELECT count(g.rollouts) FROM $(folded steps)" "$one_process"
 measure returns "$runs" "SELECT sum(a.return) FROM $(folded steps) CROSS JOIN LATERAL stepadv.returns(g.rollouts) a" "$one_process"
 measure grpo "$runs" "SELECT sum(a.advantage) FROM $(folded steps) CROSS JOIN LATERAL stepadv.grpo(g.rollouts) a" "$one_process"
 measure batch_td "$runs" "SELECT sum(a.advantage) FROM $(folded steps) CROSS JOIN LATERAL stepadv.batch_td(g.rollouts) a" "$one_process"
 
-# The best that plain SQL can do, on the table as it is, and with the index that
-# it wants.  Without the nested loops that a misled planner takes.
+# Plain SQL at its best, without and with the index that it needs.  Nested loops
+# are off, since wrong estimates make the planner choose them.
 plain_sql()
 {
 	measure "$1" "${4:-2}" "$(cat "$core/$2.sql")" "$one_process $3"
@@ -62,8 +62,8 @@ row '`rollout_agg` + `returns`' returns "$(ratio returns scan) x"
 row '`rollout_agg` + `grpo`' grpo "$(ratio grpo scan) x"
 row '`rollout_agg` + `batch_td` of every step' batch_td "$(ratio batch_td ours) x \`rtmc\` $(verdict "$(ratio batch_td ours)" '<=' 3)"
 
-# ---------- scattered: the rollouts of all groups interleaved, as time goes; and
-# whole rollouts, each written when it ends, while 500 groups are under way
+# ---------- scattered: the steps of all groups interleaved, in order of time; and
+# whole rollouts, each written when it ends, while 500 groups are in progress
 query "SET work_mem = '1GB'; CREATE UNLOGGED TABLE scattered AS SELECT * FROM steps
 	ORDER BY step_no, stepadv.signature_hash(rollout_id::text)" >/dev/null
 query "SET work_mem = '1GB'; CREATE UNLOGGED TABLE in_flight AS SELECT * FROM steps
@@ -103,14 +103,14 @@ row '`rollout_agg` + `rtmc`' parted "$(ratio ours parted) x as fast as one proce
 row 'the same, parallel_leader_participation off' parted_alone
 
 # ---------- DuckDB
-# Steps as a table of DuckDB's own, in their order here.
+# Makes the steps a native table of DuckDB, in the same order.
 native_steps()
 {
 	query "COPY (SELECT step_id, group_id, rollout_id, step_no, state, action, reward FROM $1 $2) TO STDOUT (FORMAT csv, HEADER)" >"$work/$1.csv"
 	printf "%s=CREATE OR REPLACE TABLE steps AS SELECT * FROM read_csv('%s', header = true, columns = {
 		step_id: 'BIGINT', group_id: 'BIGINT', rollout_id: 'BIGINT', step_no: 'INTEGER', state: 'BIGINT', action: 'BIGINT', reward: 'DOUBLE'}); %s" "$1" "$work/$1.csv" "$(cat "$core/duckdb_steps.sql")"
 }
-# Theirs against ours on the same table, by as many.
+# DuckDB's time relative to ours, on the same table with as many threads.
 duckdb_row()
 {
 	local best
@@ -162,7 +162,7 @@ columns=$(psql -qXAt -c "$one_process" -c "SELECT sum(pg_column_size(g.rollouts)
 share() { awk -v a="$1" -v b="$columns" 'BEGIN { printf "%.2f", a / b }'; }
 say "**Memory** of the hash table of all groups while they are folded: $((memory / 1024)) MB, $(share "$memory") times the columns of the values it makes ($((columns / 1024)) MB) $(verdict "$(share "$memory")" '<=' 1.5); with scattered rows $((memory_scattered / 1024)) MB, $(share "$memory_scattered") times $(verdict "$(share "$memory_scattered")" '<=' 1.5)."
 
-# ---------- what a server gives whose settings nobody touched
+# ---------- default settings
 restart_server '-c shared_buffers=128MB -c autovacuum=on -c max_parallel_workers=8'
 default_row()
 {

@@ -1,5 +1,5 @@
 // Times statements in DuckDB: node duckdb.mjs RUNS 'STATEMENT.sql …' NAME=SETUP …
-// SETUP is SQL that makes the tables which the statements read.  Prints
+// SETUP is SQL that makes the tables that the statements read.  Prints
 //   version X
 //   NAME STATEMENT THREADS RESULT MS MS …     one line per set of tables, statement and number of threads
 // Only the statements are timed.
@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 
-// The package lies in build/, not beside this file: DUCKDB_NODE says where.
+// DUCKDB_NODE is the folder of the package, below build/.
 const require = createRequire(process.env.DUCKDB_NODE + '/');
 const duckdb = require('@duckdb/node-api');
 

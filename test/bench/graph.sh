@@ -16,13 +16,13 @@ heading "**A training batch**, 16 groups x 8 rollouts, $(query 'SELECT count(*) 
 row '`rollout_agg` + `graphgpo`, table to advantages' batch "$(verdict "${times_median[batch]}" '<=' 10)"
 query 'DROP TABLE batch' >/dev/null
 
-# ---------- (b) one group that is large
+# ---------- (b) one large group
 n_states=$((groups * 5))
 query "CREATE UNLOGGED TABLE large AS
 	SELECT (r << 7) + t AS step_id, r AS rollout_id, t AS step_no, (h & 1073741823) % $n_states AS state,
 		r % 5 = 0 AS success, 1 + ((h >> 40) & 1023) / 1024.0::float8 AS cost
 	FROM generate_series(0::bigint, $((groups / 2 - 1))) r, generate_series(1, 50) t, stepadv.signature_hash(int8send((r << 7) + t)) h ORDER BY r, t" >/dev/null
-# The same edges turned round, from one goal (-1) back.
+# The same edges reversed, starting at one goal (-1).
 query "CREATE UNLOGGED TABLE reversed AS
 	SELECT l.step_id AS id, coalesce(n.state, -1) AS source, l.state AS target, l.cost
 	FROM large l LEFT JOIN large n ON n.rollout_id = l.rollout_id AND n.step_no = l.step_no + 1
@@ -48,7 +48,7 @@ if has_pgrouting; then
 	pgrouting=$(query "SELECT extversion FROM pg_extension WHERE extname = 'pgrouting'")
 fi
 
-# Fold and distances in one, as a user would ask. pgRouting finds its edges made.
+# Our time includes the fold; pgRouting's edges are made before.
 distances_row()
 {
 	local name=$1 label=$2 fold_cost=$3 edge_cost=$4

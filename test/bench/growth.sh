@@ -1,7 +1,7 @@
 # Growth: RTMC over tables of 10^5 to 10^7 steps (BENCH_GROWTH=8: to 10^8, which takes
-# 12 GB of disk for some minutes), and one group that is as large as the table was.
-# The bare scan beside it says what of the growth is the server's: a table beyond
-# shared_buffers, too.  BENCH_WORK_MEM=20MB shows with few steps what lack of memory costs.
+# 12 GB of disk for some minutes), and over one large group.
+# The bare scan shows how much of the growth is the server's, for example if the table
+# exceeds shared_buffers.  BENCH_WORK_MEM=20MB shows the cost of too little memory with few steps.
 
 largest=${BENCH_GROWTH:-7}
 memory=${BENCH_WORK_MEM:-1GB}
@@ -11,7 +11,7 @@ enough="$one_process SET work_mem = '4GB';"
 two_processes="$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
 steps_per_group=$((n_steps / groups))
 
-# SETTINGS SQL: "12 MB, 3 MB on disk" for the fold, of all processes
+# SETTINGS SQL: memory of the fold in all processes, as "fold 12 MB, 3 MB on disk"
 fold_memory()
 {
 	psql -qXAt -v ON_ERROR_STOP=1 -c "$1" -c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $2" | awk '
@@ -20,7 +20,7 @@ fold_memory()
 		END { printf("fold %d MB%s", (memory + 512) / 1024, (disk > 0 ? sprintf(", %d MB on disk", (disk + 512) / 1024) : "")) }'
 }
 
-# Copies of the table, each behind the other, with groups of their own.
+# Copies of the table, one after another, each with its own groups.
 grow_table()
 {
 	query "CREATE UNLOGGED TABLE growing AS
@@ -46,7 +46,7 @@ for ((power = 5; power <= largest; power++)); do
 	require_equal "${results[one_$power]}" "${results[two_$power]}" "one process and two, $n steps"
 	row "$n steps, a table of $size: the bare scan" "scan_$power" \
 		"$(each "scan_$power" "$n") ns a step$([ "$power" = 5 ] || echo "; grows with power $(exponent scan_5 "$least" "scan_$power" "$n")")"
-	# Of one size there is no growth to speak of.
+	# A single size shows no growth.
 	growth=
 	if [ $power = "$largest" ] && [ $power != 5 ]; then
 		growth=$(exponent one_5 "$least" "one_$power" "$n")
@@ -70,7 +70,7 @@ query "CREATE UNLOGGED TABLE single AS
 query 'VACUUM (ANALYZE, FREEZE) single' >/dev/null
 single_fold() { printf 'SELECT %s FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, success) AS rollouts FROM single WHERE rollout_id < %s GROUP BY group_id) g' "$1" "$2"; }
 over_single() { printf '%s CROSS JOIN LATERAL stepadv.%s(g.rollouts) a' "$(single_fold 'sum(a.advantage)' "$2")" "$1"; }
-# What the process held at most, less what is shared and what are files.
+# Peak memory of the process, without shared memory and mapped files.
 most_memory()
 {
 	psql -qXAt -v ON_ERROR_STOP=1 -c "$one_process" -c "$1" -c "SELECT pg_read_file('/proc/' || pg_backend_pid() || '/status', 0, 8192)" 2>/dev/null |

@@ -1,12 +1,12 @@
-# stepadv import: some 46,000 steps of invented files, as long as InterCode's and
-# tau-bench's are, to the canonical tables; the same again, when all is known.
+# stepadv import of some 46,000 steps in generated files, with lengths as in InterCode and
+# tau-bench, into the tables of create_tables; then again, when all rows exist.
 
 import_rollouts=${IMPORT_ROLLOUTS:-6800}
 
 psql -qX -v ON_ERROR_STOP=1 -v rollouts="$import_rollouts" >/dev/null <<-'SQL' || exit 2
 	SET client_min_messages = warning;
 	SELECT count(*) FROM stepadv.create_tables('import_bench');
-	-- Words that compress as text does: pieces of one long text.
+	-- Words that compress like text: pieces of one long text.
 	CREATE TABLE bench_text AS
 	SELECT string_agg((ARRAY['select','name','from','table','where','error','the','user','42','of','flight','id','"', E'\n', 'and','reservation'])[(hashint8(i) & 15) + 1], ' ' ORDER BY i) AS words
 	FROM generate_series(1, 20000) i;
@@ -40,8 +40,8 @@ psql -qX -v ON_ERROR_STOP=1 -v rollouts="$import_rollouts" >/dev/null <<-'SQL' |
 	SELECT n::bigint, '/dump/20.jsonl'::text AS source, jsonb_build_object('input', bench_words(n / 8, 600), 'output', bench_words(n, 900), 'score', n % 2, 'step', 20, 'gts', '42')::text AS document
 	FROM generate_series(1, :rollouts * 46 / 68 * 10) n;
 	VACUUM ANALYZE import_intercode, import_chat, import_verl;
-	-- The floor: the same rows into the same tables, when nothing has to be read,
-	-- compared or hashed.  (The foreign key's plan as the importers have it.)
+	-- The floor: the same rows into the same tables, without reading, comparing or
+	-- hashing.  (As in the importer, the check of the foreign key has a generic plan.)
 	SELECT count(*) FROM stepadv.create_tables('import_floor');
 	CREATE FUNCTION import_floor() RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 	BEGIN
@@ -55,7 +55,7 @@ SQL
 
 quiet="$one_process SET client_min_messages = warning;"
 heading "**\`stepadv import\`**, foreign key and five indexes of the canonical tables included. The goal is at most 40 µs a step of every format; the floor is an \`INSERT … SELECT\` of the rows that came of it into the same tables:"
-# Microseconds a step, and whether that is as few as it should be.
+# Microseconds per step, and whether they meet the goal.
 a_step()
 {
 	local each
@@ -63,7 +63,7 @@ a_step()
 	echo "$each µs a step $(verdict "$each" '<=' 40)"
 }
 
-# What makes room for the next run is not measured.
+# Times the import, without the statement that makes room for it.
 measure_files()
 {
 	local name=$1 make_room=$2 run begun
@@ -92,7 +92,7 @@ for format in intercode chat verl; do
 	row "\`$format\`, $added steps" import_$format "$(a_step import_$format "$added")"
 	measure import_floor 3 "SELECT import_floor()" "$quiet"
 	row '- the floor' import_floor "$(each import_floor "$added" | awk '{ printf "%.0f µs a step", $1 / 1000 }'); the import takes $(ratio import_$format import_floor) x as long"
-	# All of it is known now.
+	# All rows exist now.
 	measure_files import_again 'SELECT 1' "$files"
 	row '- the same once more' import_again "$(ratio import_$format import_again) x faster"
 done

@@ -1,34 +1,34 @@
 # Shell functions for benchmark sections; sourced by run.sh.
 #
-#	measure NAME RUNS SQL [SETTINGS]	time a statement: NAME_min, NAME_median (ms)
-#							and NAME_result; once more before, unmeasured
+#	measure NAME RUNS SQL [SETTINGS]	time a statement, after a run that is not timed: sets
+#							times_min[NAME], times_median[NAME] (ms) and results[NAME]
 #	faster A B				the name of the one with the smaller median
-#	row LABEL NAME [REMARK]	a row of the table from what was measured as NAME
+#	row LABEL NAME [REMARK]	a row of the table for measurement NAME
 #	ratio A B [DECIMALS]	quotient of the medians of two measurements
-#	net NAME A B			what A took beyond B, as a measurement of its own
-#	quotient A B			of the minima, as with each, gb_s and exponent: for code
-#							against code, where ratio is what a user waits for
-#	each NAME COUNT			nanoseconds of one of COUNT; gb_s NAME BYTES
+#	net NAME A B			measurement NAME: the time of A less that of B
+#	quotient A B			of the minima, as in each, gb_s and exponent: to compare
+#							code; ratio compares what a user waits for
+#	each NAME COUNT			nanoseconds per item; gb_s NAME BYTES
 #	per_second NAME COUNT	by the median
 #	exponent A NA B NB		of the growth from NA to NB items: 1 is linear
-#	compile PROGRAM [FLAGS]	from ROOM/PROGRAM.c, flags as for the extension
+#	compile PROGRAM [FLAGS]	from PROGRAM.c, with the flags of the extension
 #	measure_duckdb RUNS RESULT FILES TABLES	statements in DuckDB
-#	measure_program NAME COMMAND	whose output is a result, then milliseconds
+#	measure_program NAME COMMAND	COMMAND prints a result, then milliseconds
 #	verdict VALUE OP LIMIT	"(goal: at most 6, met)" for a remark; OP is <= or >=
 #	heading TEXT			a new table under a line of text
 #	say TEXT				a paragraph
 #
 # All times are milliseconds as psql's \timing sees them, over a local socket.
 
-# What a session that wants speed would set; README says the same.
+# Settings for speed.
 tuned="SET jit = off; SET work_mem = '1GB'; SET hash_mem_multiplier = 2;"
 one_process="$tuned SET max_parallel_workers_per_gather = 0;"
 two_processes="$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
 
 declare -A times_min times_median results
 
-# This script's tables, made by the simulator, in the order in which a trainer
-# writes: rollout after rollout.
+# Makes the table steps by the simulator, in the order in which a trainer writes:
+# rollout after rollout.
 load_steps()
 {
 	echo "== loading $groups groups of 8 rollouts"
@@ -46,7 +46,7 @@ load_steps()
 	n_steps=$(query "SELECT count(*) FROM steps")
 }
 
-# The server as run.sh started it, or with other settings on its command line.
+# Restarts the server, optionally with settings on its command line.
 restart_server()
 {
 	as_user "$bindir/pg_ctl" -D "$work/data" -m fast -w stop >/dev/null
@@ -87,7 +87,7 @@ measure()
 	store "$name" "$(sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' "$out" | min_median)"
 }
 
-# One client, a script of pgbench's, for SECONDS: latencies of all transactions.
+# Latencies of the transactions of a pgbench script, run by one client for SECONDS.
 measure_latency()
 {
 	local name=$1 seconds=$2 script=$3
@@ -99,7 +99,7 @@ measure_latency()
 	store "$name" "$(awk 'NR > 20 { print $3 / 1000 }' "$work"/latency.log.* | min_median)"
 }
 
-# A program to compare with: built as the extension is, from a file under a section's folder.
+# Builds a program for a comparison, with the flags of the extension, from a file in a section's folder.
 compile()
 {
 	${CC:-cc} $("$pg_config" --cflags) -std=gnu11 -I"$top/src" -o "$tree/$(basename "$1")" "$here/$1.c" "${@:2}" -lm || exit 2
@@ -115,7 +115,7 @@ measure_program()
 	store "$name" "$(sed 1d "$work/program.out" | min_median)"
 }
 
-# Fetches DuckDB, if it is not there; false, and the report says why, where it cannot be had.
+# Fetches DuckDB if necessary; if that fails, says so in the report and returns false.
 find_duckdb()
 {
 	duckdb=$top/build/bench/duckdb
@@ -135,8 +135,8 @@ find_duckdb()
 	fi
 }
 
-# measure_duckdb RUNS RESULT 'STATEMENT.sql …' NAME=SETUP …: each statement over the tables that SETUP makes, of CSV
-# files in $work, by one thread and by two, as STATEMENT_NAME_THREADS; false if the run fails.
+# measure_duckdb RUNS RESULT 'STATEMENT.sql …' NAME=SETUP …: times each statement over the tables that SETUP makes from
+# CSV files in $work, with one thread and with two, as STATEMENT_NAME_THREADS; false if the run fails.
 measure_duckdb()
 {
 	local table name threads result times
@@ -158,7 +158,7 @@ measure_duckdb()
 	done <"$work/duckdb.out"
 }
 
-# The difference of the minima, which noise disturbs least; never nothing or less.
+# The difference of the minima, which noise disturbs least; always positive.
 net()
 {
 	local difference
@@ -187,19 +187,19 @@ faster() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" -v x="$1" -
 verdict()
 {
 	awk -v value="$1" -v op="$2" -v limit="$3" 'BEGIN {
-		# What is no number meets nothing.
+		# A value that is not a number misses the goal.
 		met = value ~ /^-?[.]?[0-9]/ && (op == "<=" ? value <= limit : value >= limit)
 		printf "(goal: %s %s, %s)", op == "<=" ? "at most" : "at least", limit, met ? "met" : "MISSED" }'
 }
 
-# Both sides of a comparison must have computed the same.
+# Both sides of a comparison must have the same result.
 require_equal()
 {
 	awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; if (d < 0) d = -d; s = a < 0 ? -a : a; exit !(d <= 1e-9 * (s > 1 ? s : 1)) }' ||
 		{ echo "results differ: $1 and $2 ($3)" >&2; exit 2; }
 }
 
-# The nodes that decide, from a plan, innermost last, with what went to disk:
+# The main nodes of a plan, innermost last, with their use of disk:
 # "GroupAggregate; Sort (309 MB on disk); Seq Scan"
 plan_of()
 {
@@ -255,7 +255,7 @@ machine_line()
 		"$n_steps" "$groups" "$(query 'SHOW shared_buffers')" "$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo unknown)"
 }
 
-# ROOM.sql: set-up, then statements under "-- bench: LABEL" lines.
+# SECTION.sql: set-up, then statements under "-- bench: LABEL" lines.
 run_sql_section()
 {
 	local label i=0
@@ -273,15 +273,14 @@ run_sql_section()
 	done
 }
 
-# Print the section's tables, and replace its region on the page, if that has one: by the rows
-# that have a goal, and the bare scan that they are compared with.
+# Prints the section's tables, and replaces its region of the page, if there is one.
 write_region()
 {
 	local begin="<!-- bench:begin $1 -->" end="<!-- bench:end $1 -->"
 
 	cat "$region"
 	grep -qF -- "$begin" "$report" || return 0
-	# Of times, the page has the lines with a goal; all lines of other pages.
+	# performance.md has only rows with a goal and bare scans; other pages have all lines.
 	awk -v begin="$begin" -v end="$end" -v region="$region" -v all="$([ "${report##*/}" = performance.md ] || echo 1)" '
 		function wanted(line) { return all || line !~ /^\|/ || line ~ /^\| (what|---|bare scan)|goal:/ }
 		$0 == begin { print; print ""; while ((getline line <region) > 0) if (wanted(line)) print line; if (line != "") print ""; skipping = 1; next }

@@ -1,5 +1,5 @@
 # A trainer's loop: a batch in by COPY, the advantages of four methods back, by one client.
-# The client is loop/trainer.c; its times are of a round trip, those below it of statements alone.
+# loop/trainer.c, the client, measures round trips; the other rows are single statements.
 
 rounds=$((runs * 20))
 methods='grpo gigpo graphgpo rtmc'
@@ -23,7 +23,7 @@ for batch in plain tokens; do
 		SELECT count(*) FROM stepadv.attach('steps_$batch', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\", \"success\": \"success\"}', views => '{all}', options => '{\"compare\": {\"methods\": \"${methods// /,}\"}}')" >/dev/null
 done
 
-# What the result columns of several functions are called, one function after the other: rtmc_step_id …
+# Names for the result columns of several functions: rtmc_step_id …
 columns_of()
 {
 	query "SELECT string_agg(p.proname || '_' || a.name, ', ' ORDER BY m.i, a.i)
@@ -31,7 +31,7 @@ columns_of()
 		JOIN pg_proc p ON p.proname = m.method AND p.pronamespace = 'stepadv'::regnamespace AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype
 		CROSS JOIN LATERAL unnest(p.proargnames, p.proargmodes) WITH ORDINALITY a(name, mode, i) WHERE a.mode = 't'"
 }
-# By hand: a fold and the functions over it.
+# The query by hand: a fold and the functions over it.
 by_hand()
 {
 	local calls= asked= method
@@ -48,9 +48,9 @@ by_view() { printf 'SELECT step_id, %s%s FROM steps_%s_compare WHERE group_id = 
 ratio=', stepadv.step_ratio(policy_logprobs, rollout_logprobs) AS ratio'
 kl=', stepadv.approximate_kl(policy_logprobs, rollout_logprobs) AS kl'
 
-# The server's statistics are of the first batch: what a loop asks for is always newer.
-# Medians of all rounds and of the last tenth: NAME, NAME_copy, NAME_query, NAME_client, NAME_early, NAME_late;
-# of the processors' time NAME_running, and NAME_waiting, which is not the loop's but the machine's.
+# The planner's statistics are those of the first batch, since a loop always asks for newer rows.
+# Stores NAME, NAME_copy, NAME_query and NAME_client, of all rounds; NAME_early and NAME_late, of the first and last
+# tenth; NAME_running, the processor time; and NAME_waiting, the time in which other processes had the processors.
 trainer()
 {
 	local name=$1 batch=$2 sql=$3 times=$work/trainer.times
@@ -75,15 +75,15 @@ round_row() { row "$1" "$2" "${3:+$(verdict "${times_median[$2]}" '<=' "$3"); }t
 parts_rows()
 {
 	row '- `COPY … FROM STDIN (FORMAT binary)`' "$1_copy"
-	row '- the query, until its last row is there' "$1_query"
+	row '- the query, until its last row has arrived' "$1_query"
 	row '- the client adds the numbers up' "$1_client"
-	row '- what server and client together took of a processor' "$1_running"
-	row '- how long they waited for one that other processes had' "$1_waiting"
+	row '- processor time of server and client' "$1_running"
+	row '- time they waited for a processor that other processes had' "$1_waiting"
 }
-# A batch in the middle of the table, for statements alone.
+# A batch in the middle of the table, for single statements.
 some="'{$(seq -s, $((rounds / 2 * 16 + 1)) $((rounds / 2 * 16 + 16)))}'::bigint[]"
 summed() { printf 'SELECT %s FROM (%s) q' "$1" "$2"; }
-# Rows upon rows: without a key nothing is wrong with the same ones again.
+# The table has no key, so the same rows can be copied many times.
 copy_alone()
 {
 	query "CREATE TABLE copied (LIKE batch_$2)" >/dev/null

@@ -1,5 +1,5 @@
-# The panels of the shipped dashboard over ten million maintained steps, twice the
-# table of steps; BENCH_PANEL_GROUPS=8000 for less.
+# The panels of the dashboard over ten million maintained steps, twice the table of
+# steps; BENCH_PANEL_GROUPS=8000 for fewer.
 
 say "$(machine_line) One process, jit off."
 
@@ -18,7 +18,7 @@ kept_steps=$(query 'SELECT count(*) FROM kept')
 query "SELECT stepadv.maintain('kept')" 2>/dev/null >/dev/null
 query "SELECT format('VACUUM ANALYZE %s', string_agg(relation::text, ', ')) FROM (SELECT c.oid::regclass AS relation FROM pg_class c WHERE relkind = 'r' AND relname ~ '^kept_(folded|digests)') r" | psql -qX -v ON_ERROR_STOP=1
 
-# Every query of the shipped dashboard, with the values that it has when it is opened.
+# Every query of the dashboard, with the initial values of its variables.
 panel_queries()
 {
 	perl -MJSON::PP -e '
@@ -51,7 +51,7 @@ panel_rows()
 		row "${title//|/\\|}$1" $2_$i "$(verdict "${times_median[$2_$i]}" '<=' "$panel_limit")"
 	done < <(panel_queries)
 }
-# 300 ms at 10 million steps; with fewer as its part, but not below 25 ms.
+# The goal: 300 ms for 10 million steps, proportionally less for fewer, but at least 25 ms.
 panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 3.3e4; printf("%d", x < 25 ? 25 : x > 300 ? 300 : x) }')
 heading "**Panels** of the dashboard for Grafana, each over all $kept_steps steps in $panel_groups groups:"
 panel_rows '' panel

@@ -1,11 +1,11 @@
-# Where the time of the main job goes, and what it costs to hand the answers out.
+# Where the time of the main job goes, and the cost of returning its results.
 
 folded() { printf "(SELECT group_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS rollouts FROM %s GROUP BY group_id) g" "$1"; }
 
 say "$(machine_line)"
 
-# Instructions of the server alone in one process, counted by valgrind: machines differ in how
-# fast they are, hardly in these.  Of a statement run twice those of one run are taken off.
+# Instructions of a single-user server, counted by Valgrind: they hardly depend on the machine.
+# Those of a statement run once are subtracted from those of two runs.
 count_instructions()
 {
 	local times file
@@ -34,7 +34,7 @@ if command -v valgrind >/dev/null && command -v callgrind_annotate >/dev/null; t
 	say "**Instructions** of \`rollout_agg\` + \`rtmc\` for each of $n_some steps stored in order, one process; the bare scan, \`SELECT count(*), sum(reward)\`, has $scan, this $(awk -v a="$all" -v b="$scan" 'BEGIN { printf "%.1f", a / b }') times as many:"
 	printf '| stage | instructions a step |\n| --- | ---: |\n%s\n\n' "$stages" >>"$region"
 else
-	say "Instructions were not counted: there is no valgrind on this machine."
+	say "Instructions were not counted: Valgrind is not installed."
 fi
 
 # Into a table and out of the server.
@@ -42,7 +42,7 @@ answers="FROM $(folded steps) CROSS JOIN LATERAL"
 measure rtmc "$runs" "SELECT sum(a.advantage) $answers stepadv.rtmc(g.rollouts) a" "$one_process"
 measure copy_rows "$runs" "COPY (SELECT a.rollout_id, a.step_id, a.advantage $answers stepadv.rtmc(g.rollouts) a) TO '/dev/null' (FORMAT binary)" "$one_process"
 into() { printf 'CREATE UNLOGGED TABLE answers AS SELECT a.rollout_id, a.step_id, a.advantage %s stepadv.rtmc(g.rollouts) a; DROP TABLE answers' "$answers"; }
-# psql tells the time of both statements: those of DROP TABLE are left out.
+# psql prints the time of both statements: leaves out those of DROP TABLE.
 measure_into()
 {
 	local i

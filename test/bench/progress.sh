@@ -1,10 +1,9 @@
-# Progress attribution: the linear fit against what it cannot do without, reading
-# the arrays and the multiply-adds of the products; prediction against reading.
-# PROGRESS_ROLLOUTS makes it smaller (16 steps each, 256 features).  The same of
-# sparse features: 12 words a step, in 1,024 places and in many more, and the former in
-# scikit-learn, if it is there.  And, into
-# docs/results/progress.md, contributions against true progress on the simulator, on
-# PROGRESS_GROUPS groups of 8 rollouts: no times, so the same on every machine.
+# Progress attribution: the linear fit relative to what it needs at least, reading the
+# arrays and the multiply-adds of the products; prediction relative to reading.
+# PROGRESS_ROLLOUTS rollouts of 16 steps with 256 features.  Then sparse features: 12 words
+# a step, in 1,024 places and in many more; the former also in scikit-learn, if installed.
+# docs/results/progress.md gets contributions compared with true progress in the simulator,
+# of PROGRESS_GROUPS groups of 8 rollouts: no times, so the same on every machine.
 
 rollouts=${PROGRESS_ROLLOUTS:-100000}
 dimension=256
@@ -36,8 +35,8 @@ psql -qX -v ON_ERROR_STOP=1 -v rollouts="$rollouts" -v dimension="$dimension" >/
 	VACUUM ANALYZE dense;
 SQL
 
-# The same multiply-adds as a bare loop, compiled as the extension is: sums of
-# 16 vectors, and the lower triangle of the products of the sums.
+# The same multiply-adds as a bare loop: sums of 16 vectors, and the lower triangle
+# of the products of the sums.
 cat >"$work/loop.c" <<-'C'
 	#include <stdio.h>
 	#include <stdlib.h>
@@ -71,7 +70,7 @@ C
 "${CC:-cc}" -O2 -o "$work/loop" "$work/loop.c"
 store progress_loop "$(for i in 1 2 3; do "$work/loop" "$rollouts" "$dimension" 2>/dev/null; done | min_median)"
 
-# Ridge of the same sparse features in scikit-learn, one thread, all of it in memory.
+# Ridge regression of the same sparse features in scikit-learn, one thread, in memory.
 scikit_rows()
 {
 	local python candidate name numbers version off_default off_exact
@@ -84,7 +83,7 @@ scikit_rows()
 	done
 	if [ -z "${python:-}" ]; then
 		echo "   scikit-learn's rows are left out: no python3 that has it (apt-get install python3-sklearn)"
-		say "scikit-learn was not measured: it is not on this machine."
+		say "scikit-learn was not measured: it is not installed."
 		return
 	fi
 	psql -qXAt -c "COPY (SELECT rollout_id, outcome, array_to_string(places, ' '), array_to_string(weights, ' ') FROM sparse) TO STDOUT" >"$work/sparse.tsv"
@@ -131,7 +130,7 @@ row "that tenth with pairs and 262,144 places, by conjugate gradients" progress_
 scikit_rows
 query "DROP TABLE features, vectors, progress_models, sparse, words, dense" >/dev/null
 
-# In a subshell: a region of another page.
+# In a subshell, since it writes a region of another page.
 (
 	attribution_groups=${PROGRESS_GROUPS:-800}
 	region=$work/attribution.md

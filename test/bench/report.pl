@@ -1,10 +1,9 @@
-# What a report costs in a browser: milliseconds of processor time of the page's main thread, a line each, name and number.
+# The cost of a report in a browser: lines of a name and milliseconds of processor time of the page's main thread.
 #
 #	perl test/bench/report.pl FOLDER
 #
-# paint: from the address to all cells in view of the page of a group.  search: from the address to
-# an answer, columns and words read first; again: the next word.  frame: the mean of the
-# frames while the page scrolls.
+# paint: opens the page of a group, until all visible cells are there.  search: the first search, which
+# reads columns and words; again: the next search.  frame: the mean of the frames while the page scrolls.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -15,11 +14,11 @@ use Browser;
 my $folder = abs_path($ARGV[0] // die "usage: perl test/bench/report.pl FOLDER\n");
 my $browser = Browser->new(Browser::installed() // die "no browser\n");
 
-# How long the page has worked.
+# Processor time of the page so far.
 $browser->call('Performance.enable', { timeDomain => 'threadTicks' });
 sub worked { return map { 1000 * $_->{value} } grep { $_->{name} eq 'TaskDuration' } @{ $browser->call('Performance.getMetrics')->{metrics} } }
 
-# What it takes to do something until an expression is true.
+# Processor time of an action until an expression is true.
 sub timed
 {
 	my ($do, $until) = @_;

@@ -1,4 +1,4 @@
-# The report of a thousand groups, a million steps: eight groups of the simulator are one here.
+# The report of a thousand groups, a million steps.  Each group is made of eight groups of the simulator.
 
 report_groups=${REPORT_GROUPS:-1000}
 query "SET client_min_messages = warning;
@@ -8,7 +8,7 @@ query "SET client_min_messages = warning;
 		FROM steps WHERE group_id <= 8 * $report_groups GROUP BY 1, 2) x;
 	INSERT INTO report_bench.steps (group_id, rollout_id, step_no, observation, action, tool, ok, state, action_hash, reward)
 	SELECT 'group ' || group_id % $report_groups, group_id || '.' || rollout_id, step_no, 'room ' || abs(state % 1000), 'go ' || abs(action % 10), 'go', step_no % 7 <> 3, state, action, reward FROM steps WHERE group_id <= 8 * $report_groups" >/dev/null
-# A long one, of 10,000 steps, for the browser to scroll.
+# A group of 10,000 steps, for the browser to scroll.
 query "INSERT INTO report_bench.rollouts (group_id, rollout_id, task_id, success) SELECT 'long', 'long ' || r, 'long', r % 2 = 0 FROM generate_series(1, 8) r;
 	INSERT INTO report_bench.steps (group_id, rollout_id, step_no, observation, action, tool, ok, state, action_hash, reward)
 	SELECT 'long', 'long ' || r, n, 'room ' || (n * r) % 1000, 'go ' || n % 10, 'go', true, (n * r) % 1000, n % 10, (n = 1250 AND r % 2 = 0)::integer FROM generate_series(1, 8) r, generate_series(1, 1250) n" >/dev/null

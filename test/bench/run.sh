@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
-# The benchmark, on a server of its own, without root rights:
+# The benchmark, on a server of its own, without root privileges:
 #
 #	make bench						every section
-#	BENCH='core graph' make bench	some
+#	BENCH='core graph' make bench	some sections
 #	BENCH_RUNS=9 BENCH_GROUPS=4000	more runs; less data
-#	BENCH_UPKEEP_GROUPS=80000	of these as many maintained, not 8000 at most
+#	BENCH_UPKEEP_GROUPS=80000	number of maintained groups (default: at most 8000)
 #
-# A section is one file in this directory, ROOM.sh or ROOM.sql; it prints its tables.
-# Their rows that have a goal replace what stands in docs/results/performance.md between
-# <!-- bench:begin ROOM --> and <!-- bench:end ROOM -->, if that is there.
+# A section is a file in this directory, SECTION.sh or SECTION.sql, and prints tables.
+# Rows with a goal replace the text in docs/results/performance.md between
+# <!-- bench:begin SECTION --> and <!-- bench:end SECTION -->, if it has these lines.
 #
-# ROOM.sql: what comes before the first "-- bench: LABEL" line is set-up, each
+# SECTION.sql: the part before the first "-- bench: LABEL" line is set-up; each
 # such line starts a statement to be timed.
-# ROOM.sh is sourced; it has the shell functions of lib.sh and prints nothing
-# but rows.  Both find the simulator (schema sim) and the table `steps` loaded:
-# see load_steps in lib.sh.
+# SECTION.sh is sourced, and can use the shell functions of lib.sh.
+# The simulator (schema sim) and the table `steps` are loaded before: see load_steps.
 
 here=$(cd "$(dirname "$0")" && pwd)
 sh "$here/../harness/deps.sh" build
@@ -40,14 +39,14 @@ load_steps
 for section in $sections; do
 	echo "== $section"
 	begin_section
-	# No settings and no caches of the section before.
+	# Discards settings and caches of the previous section.
 	restart_server
 	if [ -e "$here/$section.sh" ]; then
 		. "$here/$section.sh"
 	else
 		run_sql_section "$here/$section.sql"
 	fi
-	# One that had nothing to measure here leaves what stands there.
+	# A section that measured nothing leaves the page unchanged.
 	[ ! -s "$region" ] || write_region "$section"
 done
-echo "docs/results/performance.md has the rows that have a goal"
+echo "docs/results/performance.md has the rows with a goal"

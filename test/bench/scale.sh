@@ -1,14 +1,14 @@
 # Beyond one machine: RTMC over tables of 5 and 50 million steps (BENCH_SCALE='5 50'), on one
-# node and on Citus's coordinator with two workers, row by row and columnar; and what loading
-# costs.  All of them share this machine's cores, so that time is beside processor time by
-# server: what there would be on cores of their own is worked out from the latter.
+# node and on a Citus coordinator with two workers, with row and columnar storage; and the cost
+# of loading.  All servers share this machine's cores, so the processor time of each is measured
+# too: it determines the speed with separate cores.
 #
-# Left out where the server that PG_CONFIG names has no Citus:
+# Skipped if the server of PG_CONFIG has no Citus:
 #
 #	PG_CONFIG=/opt/citus/bin/pg_config STEPADV_COPY_SERVER=1 BENCH=scale make bench
 #
 # 50 million steps take some 20 GB of disk for half an hour.
-# BENCH_SCALE_LINES: so many steps are loaded from files (1000000).
+# BENCH_SCALE_LINES: number of steps loaded from files (1000000).
 
 lines=${BENCH_SCALE_LINES:-1000000}
 
@@ -45,7 +45,7 @@ start_node()
 	PGPORT=$port query 'CREATE EXTENSION citus' >/dev/null
 }
 
-# "1.25" seconds of processor time of the server's processes, those that ended included.
+# Processor time of the server's processes in seconds, including those that ended.
 processor_time()
 {
 	local pid child
@@ -58,8 +58,8 @@ processor_time()
 	} | sed 's/.*) //' | awk -v hz="$(getconf CLK_TCK)" 'NR == 1 { s += $14 + $15 } { s += $12 + $13 } END { printf "%.2f", s / hz }'
 }
 
-# NAME COMMAND: beside what it measures, the processor time of each server as
-# spent[NAME_SERVER], in seconds.
+# NAME COMMAND: runs COMMAND, and sets spent[NAME_SERVER] to the processor time of each
+# server in seconds.
 declare -A spent
 spend()
 {
@@ -72,7 +72,7 @@ spend()
 	for server in data "${nodes[@]}"; do spent[${name}_$server]=$(awk -v a="${before[$server]}" -v b="$(processor_time "$work/$server")" 'BEGIN { print b - a }'); done
 }
 
-# NAME STEPS TIMES: "1.2 µs a step: …"
+# NAME STEPS TIMES: "1.20 µs of processor time a step …"
 microseconds()
 {
 	awk -v n="$2" -v times="$3" -v one="${spent[$1_data]}" -v c="${spent[$1_coordinator]}" -v w="${spent[$1_worker_1]}" -v v="${spent[$1_worker_2]}" '
@@ -81,8 +81,8 @@ microseconds()
 			else printf "%.2f µs of processor time a step (coordinator %.2f, workers %.2f and %.2f)", us(c + w + v), us(c), us(w), us(v) }'
 }
 
-# NAME A B: how many times as fast B would be on machines of their own, when each has as many
-# cores as one node had: by the busiest of them.
+# A B: how many times as fast as A, on one node, B would be if each server had as many cores as
+# that node: by the busiest server.
 on_their_own()
 {
 	awk -v one="${spent[$1_data]}" -v c="${spent[$2_coordinator]}" -v w="${spent[$2_worker_1]}" -v v="${spent[$2_worker_2]}" 'BEGIN {
@@ -105,7 +105,7 @@ rtmc='SELECT sum(a.advantage) FROM (SELECT group_id, stepadv.rollout_agg(step_id
 	FROM growing GROUP BY group_id) g CROSS JOIN LATERAL stepadv.rtmc(g.rollouts) a'
 steps_per_group=$((n_steps / groups))
 
-# As many groups of the simulator's as make so many steps.
+# A table of so many groups: copies of the simulator's.
 grow_table()
 {
 	query "CREATE UNLOGGED TABLE growing AS
@@ -135,9 +135,9 @@ for millions in ${BENCH_SCALE:-5 50}; do
 	row "one node, a table of $(query "SELECT pg_size_pretty(pg_total_relation_size('growing'))"), one process" one "$(microseconds one "$n" $((many + 1)))"
 	row '- two processes' two "$(microseconds two "$n" $((many + 1)))"
 	query 'CREATE TABLE result AS '"$rtmc" >/dev/null
-	# Not unlogged: columnar tables cannot be.
+	# Columnar tables cannot be unlogged.
 	on_citus query 'CREATE TABLE growing (step_id bigint, group_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8)' >/dev/null
-	# As one node has them.
+	# The types of columns are those of the node.
 	query "SELECT string_agg(format('ALTER TABLE growing ALTER %I TYPE %s', attname, format_type(atttypid, -1)), '; ') FROM pg_attribute WHERE attrelid = 'growing'::regclass AND attnum > 0" |
 		on_citus psql -qX -v ON_ERROR_STOP=1 >/dev/null || exit 2
 	on_citus query "SELECT create_distributed_table('growing', 'group_id', shard_count => 8)" >/dev/null

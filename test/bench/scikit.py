@@ -1,8 +1,8 @@
 """Ridge on sparse features in scikit-learn: python3 scikit.py STEPS MODEL LAMBDA RUNS
 
-STEPS: a line per step, tab-separated: rollout from 1 on, outcome, places from 1 on and weights with spaces between.
-MODEL: what progress_fit made of them, as JSON.  Writes a name and numbers a line: milliseconds of each run, with
-everything in memory, and by how much the weights differ from the model's at most, relative to the largest.
+STEPS: a line per step, tab-separated: rollout (from 1), outcome, places (from 1) and weights, separated by spaces.
+MODEL: progress_fit's model of them, as JSON.  Prints lines of a name and numbers: milliseconds of each run, in memory,
+and the largest difference from the model's weights, relative to the largest weight.
 """
 import json
 import sys

@@ -2,7 +2,7 @@
 
 say "$(machine_line) One process."
 
-# What takes milliseconds and is then subtracted needs more of them.
+# Differences of times of a few milliseconds need more runs.
 many_runs=$((runs * 4 + 1))
 
 # ---------- long texts, against XXH3 from C over a buffer of the same bytes

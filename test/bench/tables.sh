@@ -1,6 +1,6 @@
-# The tables of create_tables, whose ids are texts: what it costs to write steps into them, beside a
-# plain table with the same key, and to read one group, one task, one version; then tables of their
-# own with ids of other types.
+# The tables of create_tables, whose ids are texts: the cost of writing steps, relative to a plain
+# table with the same key, and of reading one group, one task, one version; then other tables with
+# ids of other types.
 
 n_written=$(query "SELECT count(*) FROM steps WHERE group_id <= 800")
 columns='run_id, policy_version, task_id, rollout_id, step_no, observation, action'
@@ -50,7 +50,7 @@ done
 best=$(faster sql_windows sql_joins)
 row 'all, plain SQL: the best of two formulations' "$best" "$(ratio "$best" canonical_rtmc) x \`_rtmc\` $(verdict "$(ratio "$best" canonical_rtmc)" '>=' 10)"
 
-# In order of writing, as here.
+# In the order of writing, as in PostgreSQL.
 native_table()
 {
 	query "COPY (SELECT $2 FROM canonical.$1) TO STDOUT (FORMAT csv, HEADER)" >"$work/$1.csv"

@@ -18,14 +18,14 @@ heading "**Along the rollout**, $n_steps steps with values and turn rewards, \`r
 row 'bare scan' scan
 row '`rollout_agg` + `returns`' returns
 for estimator in gae mt_grpo mt_rloo; do
-	# Two decimals: a quarter is what the goal is about.
+	# Two decimals: the goal is at most a quarter more.
 	share=$(ratio $estimator returns 2)
 	row "\`rollout_agg\` + \`$estimator\`" $estimator "$share x \`returns\`$([ $estimator = mt_rloo ] || echo " $(verdict "$share" '<=' 1.25)")"
 done
 query 'DROP TABLE turn_steps' >/dev/null
 
-# ---------- token arrays: 1,000 tokens, as they lie in the page, against a loop in C
-# Milliseconds, of which some are subtracted: more runs than elsewhere.
+# ---------- token arrays: 1,000 tokens, stored in the row, against a loop in C
+# Differences of times of a few milliseconds need more runs.
 many_runs=$((runs * 4 + 1))
 calls=$((groups > 2000 ? groups : 2000))
 compile turns/step_ratio
@@ -56,9 +56,9 @@ ratio_row '`step_ratio(new, old, mask)`' masked_net loop_masked
 row '`approximate_kl(new, old)`' kl_net "$(each kl_net "$calls") ns a call"
 query 'DROP TABLE logp, masks' >/dev/null
 
-# ---------- rewards: the text grows, and the time with it.  Both sizes are
-# such that no cache of a core holds them and that the C library fetches memory
-# anew (32 MB and more); from a small text on, that would look like growth.
+# ---------- rewards: growth of the time with the text.  Both sizes exceed the caches
+# of a core and the largest block that malloc() takes from its heap (32 MB); with a
+# smaller text these effects would look like growth.
 query "CREATE UNLOGGED TABLE message (kb integer, messages text[], replies text[], final text[]);
 	ALTER TABLE message ALTER messages SET STORAGE EXTERNAL, ALTER replies SET STORAGE EXTERNAL, ALTER final SET STORAGE EXTERNAL;
 	INSERT INTO message SELECT kb, ARRAY['<reasoning>' || repeat('all work <and> no play ', kb * 1024 / 23) || '</reasoning><tool>x</tool>'],

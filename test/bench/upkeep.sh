@@ -1,10 +1,10 @@
-# Maintained groups: what they cost who writes, and spare who reads.
+# Maintained groups: their cost for writers, and their gain for readers.
 
 say "$(machine_line) One process, jit off."
 
-# ---------- dashboards: the same queries over the same views, folding and not
-# A million steps, in the order in which a trainer writes, with the index that a
-# table of steps has; and the canonical tables with as many (ids are texts there).
+# ---------- dashboards: the same queries over the same views, with and without folding
+# A million steps, in the order in which a trainer writes, with the usual index; and the
+# tables of create_tables with as many (their ids are texts).
 upkeep_groups=${BENCH_UPKEEP_GROUPS:-$((groups < 8000 ? groups : 8000))}
 query "SET client_min_messages = warning;
 	-- A run of 20 policy versions, half a day each.
@@ -31,8 +31,8 @@ declare -A dashboard=(
 	[methods]='SELECT sum(n), count(*) FROM (SELECT bucket, method, sum(n_steps) AS n, sum(mean_abs_advantage * n_steps) / sum(n_steps) FROM %s_advantage_over_time GROUP BY 1, 2) v'
 	[method]="SELECT sum(n_steps), sum(mean_abs_advantage) FROM %s_advantage_over_time WHERE method = 'rtmc'"
 )
-# What shows every step has a row per step to make: that alone costs about as much
-# as to read the rows.  Their ratio is for information.
+# Views of every step have no goal: to make a row per step costs about as much as to
+# read the rows.
 kinds='groups rollouts success versions wide methods method grpo rtmc tree'
 by_step=' grpo rtmc tree '
 declare -A dashboard_label=(
@@ -47,9 +47,9 @@ declare -A dashboard_label=(
 	[methods]='mean \|advantage\| by method over time (`_advantage_over_time`)'
 	[method]='the same of RTMC alone'
 )
-# Of what cannot be done twice.
+# For statements that cannot be repeated.
 measure_once() { store "$1" "$(psql -qXAt -v ON_ERROR_STOP=1 -c 'SET jit = off' -c '\timing on' -c "$2" | sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' | tail -n 1 | min_median)"; }
-# refresh TABLE after each change of one group, in one session, as who does it every few seconds.
+# NAME TABLE CHANGE: refresh after each change of a group, in one session, as in a job that refreshes every few seconds.
 measure_refresh()
 {
 	local i
@@ -63,7 +63,7 @@ measure_dashboards()
 {
 	local kind n=$runs
 
-	# To fold takes so long that a few times are enough.
+	# Folding takes so long that two runs are enough.
 	[ "$2" = kept ] || n=$((runs < 2 ? runs : 2))
 	for kind in $kinds; do
 		measure "$1_$2_$kind" "$n" "$(printf "${dashboard[$kind]}" "$3")" "$one_process"
@@ -80,7 +80,7 @@ dashboard_rows()
 			"folding: ${times_median[$1_folding_$kind]%.*} ms, $ratio x $([[ $by_step = *" $kind "* ]] && echo '(a row per step or edge: no goal)' || verdict "$ratio" '>=' 5)"
 	done
 }
-# What is wrong with rows, found by all of them, against folding them.
+# Finding bad rows in all groups, compared with folding them.
 measure problems_folding "$runs" 'SELECT count(*) FROM kept_problems' "$one_process"
 measure problems_fold "$runs" 'SELECT count(rollouts) FROM kept_values' "$one_process"
 measure_dashboards own folding kept
@@ -106,7 +106,7 @@ for name in maintain_own maintain_canonical; do
 done
 
 # ---------- some of the groups
-# What one of them costs is asked from here on, whose size is the same: a quarter of them will do.
+# From here on, the cost of one group is measured, which does not depend on their number: a quarter is enough.
 query "SET client_min_messages = warning; SELECT stepadv.unmaintain('kept'), stepadv.unmaintain('rl.rollout_rows')" >/dev/null
 all_upkeep_groups=$upkeep_groups
 upkeep_groups=$((upkeep_groups < 2000 ? upkeep_groups : 2000))
@@ -114,9 +114,8 @@ query "DELETE FROM kept WHERE group_id > $upkeep_groups; DELETE FROM rl.steps WH
 query 'VACUUM FULL ANALYZE kept, rl.rollouts, rl.steps' >/dev/null
 
 # ---------- writers: one rollout per transaction
-# Into groups that are there, one after another; the group's eight rollouts or so
-# are folded again.  What was written is deleted before groups are kept in another way, so
-# that all of these begin with groups of the same sizes.
+# Into random groups, whose eight rollouts or so are folded again.  Written rows are
+# deleted before the next mode, so that all modes begin with groups of the same sizes.
 delete_written()
 {
 	query "SET client_min_messages = warning; SELECT stepadv.unmaintain('kept'), stepadv.unmaintain('rl.rollout_rows')" >/dev/null
@@ -137,7 +136,7 @@ write_canonical()
 require_fresh()
 {
 	[ "$(query "SELECT (SELECT count(*) FROM stepadv.check_maintained('kept')) + (SELECT count(*) FROM stepadv.check_maintained('rl.rollout_rows'))")" = 0 ] ||
-		{ echo "maintained groups are not those of a fresh fold ($1)" >&2; exit 2; }
+		{ echo "maintained groups differ from a fresh fold ($1)" >&2; exit 2; }
 }
 seconds=3
 for how in none triggers refresh; do
@@ -155,10 +154,10 @@ for how in none triggers refresh; do
 	[ $how = none ] || [ $how = refresh ] || require_fresh $how
 done
 
-# ---------- refresh of some groups, against folding all of them anew
-# One rollout more in each, of every so many groups; both of the same rows.
+# ---------- refresh of some groups, against folding all groups
+# A rollout is added to every n-th group; both fold the same rows.
 declare -A waiting
-# The first: one group.
+# The first changes one group.
 parts="$upkeep_groups 100 4 1"
 for table in kept rl.rollout_rows; do
 	for every in $parts; do
@@ -178,7 +177,7 @@ for table in kept rl.rollout_rows; do
 		measure_once anew_$name "SELECT stepadv.unmaintain('$table'), stepadv.maintain('$table', mode => 'refresh')"
 	done
 done
-# Of ten thousand groups each is of a policy version and a policy step of its own.
+# Ten thousand groups, each with its own policy version and policy step.
 query "SET client_min_messages = warning;
 	CREATE UNLOGGED TABLE many AS SELECT 4 * g + 2 * r + n AS step_id, g AS group_id, r AS rollout_id, n AS step_no, n AS state, r AS action, n * r AS reward, g AS policy_step, 'v' || g AS version
 	FROM generate_series(1, 10000) g, generate_series(0, 1) r, generate_series(0, 1) n;

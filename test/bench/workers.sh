@@ -1,13 +1,12 @@
-# What one to eight processes would take to fold, each on a core of its own: a simulation,
-# for machines of fewer.  Measured is the processor's time, of the leader and of
-# all workers together, with as many of them as are asked for, and what of the leader's
-# nobody shares: all of it where it leaves the rows to the workers.  The rest goes
-# round equally, as blocks of the table are handed out to whoever asks.  Not in it: that
-# cores share the memory's bandwidth.  On fewer cores processes take turns at
-# their caches, too, which makes their times longer than they would be: the bare scan by
-# as many, and one process while another does the same, say how much.  The goal is therefore that
-# the fold gains by more processes what the bare scan of the same table gains, whose every block is
-# as free to be given to any of them: what the machine and the server take is in both.
+# A simulation of the time that one to eight processes would take to fold, each on a core of
+# its own, for machines with fewer cores.  Measured are the processor time of the leader and
+# of all workers, and the part of the leader's that it cannot share: all of it if it leaves
+# the rows to the workers.  The rest is divided equally, since processes take blocks of the
+# table on demand.  Not simulated: cores share the memory's bandwidth.  On fewer cores,
+# processes also compete for caches, which makes their times longer: the bare scan with as
+# many processes, and one process beside another that does the same, show by how much.
+# The goal is therefore relative to the bare scan of the same table, whose blocks can be
+# taken by any process too: both include the costs of machine and server.
 
 most_processes=${BENCH_PROCESSES:-8}
 postmaster=$(head -n 1 "$work/data/postmaster.pid")
@@ -22,15 +21,15 @@ say "$(machine_line) work_mem 1 GB, hash_mem_multiplier 2, jit off."
 
 rtmc_of() { printf 'SELECT sum(a.advantage) FROM (SELECT group_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS rollouts FROM %s GROUP BY group_id) g CROSS JOIN LATERAL stepadv.rtmc(g.rollouts) a' "$1"; }
 
-# TABLE PROCESSES: settings, after which the planner takes so many
+# TABLE PROCESSES: settings with which the planner uses so many processes
 with_processes()
 {
 	query "ALTER TABLE $1 SET (parallel_workers = $(($2 - 1)))" >/dev/null
 	printf '%s SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = %s;' "$tuned" "$(($2 - 1))"
 }
 
-# SETTINGS SQL: milliseconds a run of the processor in the leader and in all workers, which
-# are known when the postmaster has seen them end
+# SETTINGS SQL: milliseconds of processor time per run, in the leader and in all workers; the
+# latter are known once the postmaster has reaped them
 processor_time()
 {
 	local now='\set leader `cut -d" " -f1 /proc/$leader/schedstat` \n\\set workers `awk -v t=$ticks '"'{ print (\$16 + \$17) * 1000 / t }'"' /proc/$postmaster/stat`' i
@@ -45,7 +44,7 @@ processor_time()
 	psql -qXAt -v ON_ERROR_STOP=1 -f "$work/processors.sql" | awk -v n="$runs" '{ print ($1 - $2) / 1e6 / n, ($3 - $4) / n }'
 }
 
-# SETTINGS SQL: the same of one process, while another one is at it, too
+# SETTINGS SQL: the same for one process, while another does the same
 time_in_company()
 {
 	local settings=$1 sql=$2 other
@@ -60,7 +59,7 @@ time_in_company()
 
 planned_cost() { psql -qXAt -c "$1" -c "EXPLAIN $2" | sed -nE '1s/.*\.\.([0-9.]+) rows.*/\1/p'; }
 
-# SETTINGS SQL: which share of what the processes exchange, of all groups or of all rows
+# SETTINGS SQL: which share of the groups, or of the rows, the processes exchange
 exchanged()
 {
 	psql -qXAt -c "$1" -c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $2" | awk -v groups="$groups" -v steps="$n_steps" '
@@ -88,7 +87,7 @@ simulate()
 		serial=0 share=none
 		if [ "$p" != 1 ]; then
 			share=$(exchanged "$settings" "$sql")
-			# one worker alone would not be planned
+			# The planner would not use a single worker.
 			read -r serial alone <<<"$(processor_time "$(with_processes "$table" $((p > 2 ? p : 3))) SET parallel_leader_participation = off;" "$sql")"
 		fi
 		elapsed=$(awk -v l="$leader" -v w="$workers" -v s="$serial" -v p="$p" 'BEGIN { print s + (l + w - s) / p }')

@@ -1,4 +1,4 @@
--- What both statements in DuckDB begin with: returns and success rates.
+-- Views that both DuckDB statements read: returns and success rates.
 CREATE OR REPLACE VIEW returned AS
 	SELECT step_id, group_id, rollout_id, step_no, state, action,
 		sum(reward * pow(0.99, step_no)) OVER (PARTITION BY group_id, rollout_id ORDER BY step_no DESC

@@ -1,10 +1,10 @@
-"""A trainer's loop as docs/training.md has it: stepadv.insert and stepadv.advantages, over the tables of create_tables.
+"""A trainer's loop as in docs/training.md: stepadv.insert and stepadv.advantages over the tables of create_tables.
 
     client.py FOLDER ROUNDS TOKENS METHOD…
 
-FOLDER has the package.  Every round has 16 groups x 8 rollouts x 50 steps of a version of its own; TOKENS: how many
-log-probabilities of two policies each step has.  Prints the sum of all advantages of a round, which every other must
-give too; then, for each round, "insert advantages server client" in milliseconds: of the clock, and of the processor.
+FOLDER contains the package.  Every round has 16 groups x 8 rollouts x 50 steps of a new policy version; a step has
+TOKENS log-probabilities of each of two policies.  Prints the sum of all advantages, the same in every round; then, for
+each round, "insert advantages server client" in milliseconds: elapsed time of both calls, processor time of both sides.
 """
 
 import os
@@ -34,7 +34,7 @@ def batch(version: int, tokens: int) -> tuple[list[dict], list[list[dict]]]:
 
 
 def processor(pid: str | int) -> float:
-    """Milliseconds, as Linux tells."""
+    """Processor time of a process in milliseconds, from Linux."""
     with open(f"/proc/{pid}/schedstat") as file:
         return int(file.read().split()[0]) / 1e6
 
@@ -55,7 +55,7 @@ def main() -> None:
         if version == 0:
             print(total)
         elif abs(total - before) > 1e-9 * max(1, abs(before)):
-            sys.exit("another sum than in the round before")
+            sys.exit("the sum differs from that of the previous round")
         before = total
         print(f"{1e3 * (between - start):.6f} {1e3 * (end - between):.6f} {server:.6f} {client:.6f}")
 

@@ -1,21 +1,20 @@
 /*
  * trainer.c
- *		A trainer's loop: one connection puts a batch in and reads its advantages back.
+ *		A trainer's loop: one connection inserts a batch and reads its advantages.
  *
  *	trainer BATCH FIRST ROUNDS TABLE QUERY
  *
- * BATCH is what COPY … TO … (FORMAT binary) wrote: step_id, group_id and
- * rollout_id bigint from 1 on, then anything.  Every round sends it with ids of
- * its own, in groups that no round had before (FIRST is the number of the first
- * round, from 0 on), and runs QUERY for these: $1 is the array of the groups.
- * Stamping the ids is not timed: a trainer makes new rows anyway.
+ * BATCH was written by COPY … TO … (FORMAT binary): step_id, group_id and
+ * rollout_id (bigint, from 1 on), then other columns.  Every round sends it with
+ * new ids, in new groups (FIRST is the number of the first round, from 0 on), and
+ * runs QUERY with these groups as the array $1.  Results are binary.
+ * Writing the ids is not timed: a trainer makes new rows anyway.
  *
- * Prints the sum of all columns of float8 or float8[] of one round, which every
- * other must give too, then "copy query client processor waiting" in milliseconds for
- * each: COPY until the server has answered, the query until its last row is here, and
- * walking over its rows; what both processes together had of a processor in that time, and
- * how long they waited for one that others had, as Linux tells (0 elsewhere).  Results are
- * binary.
+ * Prints the sum of all float8 and float8[] columns of a round, which must be the
+ * same in every round; then, for each round, "copy query client processor waiting" in
+ * milliseconds: COPY until the server has answered, the query until its last row has
+ * arrived, and adding up its rows; the processor time of both processes, and the time they
+ * waited for a processor that others had.  The last two come from Linux, and are 0 elsewhere.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -31,7 +30,7 @@
 #define FLOAT8OID 701
 #define FLOAT8ARRAYOID 1022
 #define GROUPS_MAX 1024
-/* How much is handed to libpq at once. */
+/* Bytes that are passed to libpq at once. */
 #define CHUNK 65536
 
 /* Signature, flags and length of the extension. */
@@ -55,7 +54,7 @@ typedef struct Batch
 	int64_t		last[N_IDS];	/* the largest of each */
 } Batch;
 
-/* What a process has had of processors since it began. */
+/* Milliseconds in which a process ran on a processor, and waited for one, since it started. */
 typedef struct Share
 {
 	double		running;
@@ -86,7 +85,7 @@ now(void)
 	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
-/* Of this process, or the one with this id. */
+/* Adds the share of a process; pid 0 is this one. */
 static void
 add_share(int pid, Share *share)
 {
@@ -201,7 +200,7 @@ read_batch(Batch *batch, const char *path)
 	}
 }
 
-/* The ids of so many rounds later. */
+/* Advances the ids by a number of rounds. */
 static void
 stamp(Batch *batch, int rounds)
 {
@@ -269,7 +268,7 @@ read_float8(const char *at)
 	return number;
 }
 
-/* Of one dimension: dimensions, has NULLs, type, length, first index; then each element after its size. */
+/* One dimension.  Binary form: dimensions, has NULLs, type, length, lower bound; then each element after its size. */
 static double
 add_up_array(const char *array)
 {
@@ -290,7 +289,7 @@ add_up_array(const char *array)
 	return sum;
 }
 
-/* All advantages: what a trainer would turn into a tensor. */
+/* The sum of all advantages, which a trainer would put into a tensor. */
 static double
 add_up(const PGresult *result)
 {
@@ -333,7 +332,7 @@ one_round(PGconn *connection, const char *table, const Batch *batch, Times *time
 	asked = now();
 	sum = add_up(result);
 	if (PQntuples(result) == 0)
-		die("the query", "gave no rows");
+		die("the query", "returned no rows");
 	PQclear(result);
 	times->copy = copied - start;
 	times->query = asked - copied;
@@ -377,7 +376,7 @@ main(int argc, char **argv)
 			printf("%.17g\n", sum);
 		}
 		else if (fabs(sum - expected) > 1e-9 * fmax(1, fabs(expected)))
-			die("the query", "another sum than in the round before");
+			die("the query", "the sum differs from that of the first round");
 		printf("%.6f %.6f %.6f %.6f %.6f\n", times.copy, times.query, times.client, times.share.running, times.share.waiting);
 		stamp(&batch, 1);
 	}

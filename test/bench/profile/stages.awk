@@ -1,5 +1,5 @@
-# From what callgrind_annotate says of a statement run once, and run twice: the
-# instructions of one run for each step, by stage.
+# Instructions per step of one run, by stage, from the output of callgrind_annotate
+# for a statement run once and run twice.
 #	awk -v steps=N -f stages.awk ONCE TWICE
 
 function stage(line)

@@ -1,6 +1,6 @@
 /*
  * xxh3.c
- *		What signature_hash is measured against: XXH3 called from C.
+ *		The baseline of signature_hash: XXH3 called from C.
  *
  *	xxh3 BYTES CALLS RUNS
  *
@@ -36,7 +36,7 @@ main(int argc, char **argv)
 		for (int i = 0; i < calls; i++)
 		{
 			hash = XXH3_64bits(text, bytes);
-			/* The compiler must not see that every call gives the same. */
+			/* The compiler must not see that every call has the same result. */
 			__asm__ volatile ("" : "+r" (hash), "+r" (text) : : "memory");
 		}
 		clock_gettime(CLOCK_MONOTONIC, &end);

@@ -1,6 +1,6 @@
 /*
  * step_ratio.c
- *		What step_ratio is measured against: the loop that one would write.
+ *		The baseline of step_ratio: a plain loop.
  *
  *	step_ratio CALLS RUNS [masked]
  *
@@ -69,7 +69,7 @@ main(int argc, char **argv)
 		for (int i = 0; i < calls; i++)
 		{
 			result = masked ? masked_ratio(new_logp, old_logp, mask, TOKENS) : ratio(new_logp, old_logp, TOKENS);
-			/* The compiler must not see that every call gives the same. */
+			/* The compiler must not see that every call has the same result. */
 			__asm__ volatile ("" : "+m" (result) : : "memory");
 		}
 		clock_gettime(CLOCK_MONOTONIC, &end);
