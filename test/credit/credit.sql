@@ -1,20 +1,20 @@
 -- credit.sql: decision problems as rows of tables, their exact advantages, rollouts
--- drawn from them, and how well an answer goes with the truth.  Test tool, not
--- part of the extension; plain SQL, needs simulator.sql (its random numbers).
+-- drawn from them, and the quality of a method's answers.  Test tool, not part of
+-- the extension; plain SQL, needs simulator.sql (its random numbers).
 --
---   credit.problems, choices, looks	a problem: what there is to do, what comes of it
---   credit.prepare()					after rows were put in: outcomes, exact values
+--   credit.problems, choices, looks	a problem: its states, actions and outcomes
+--   credit.prepare()					after problems were inserted: outcomes, exact values
 --   credit.simulate(problem, …)		rollouts, one row per step
---   credit.judge(pairs)				how well answers go with the truth
---   credit.coverage(pairs)				how often stated errors hold the true Q
---   credit.calibration(pairs)			how often a sign is right, by how sure it was said to be
+--   credit.judge(pairs)				agreement of answers with the truth
+--   credit.coverage(pairs)				how often intervals of the stated errors contain the true Q
+--   credit.calibration(pairs)			how often a sign is right, by its confidence
 --   credit.run(problem, …)				all methods on one problem, into credit.results
 --   credit.check(problem, …)			the same without the truth, into credit.checks
 --
--- The truth is that of the behaviour policy's own objective: the expected sum of
+-- The truth refers to the objective of the behavior policy: the expected sum of
 -- rewards until the end, not discounted.  A rollout ends at an end of the problem
--- or, with probability `hazard` at every step, since its budget is used up: so
--- there is no horizon that a state would have to know of.
+-- or, with probability `hazard` at every step, because its budget is used up; so
+-- states need not include the time.
 
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS credit CASCADE;
@@ -30,8 +30,8 @@ CREATE TABLE credit.problems (
 	about text NOT NULL
 );
 
--- What can be done in a state, how often the policy does it, and what comes of
--- it: {"next state": probability}.  "!r" is the end with reward r.
+-- The actions of a state, their weights in the policy, and their outcomes as
+-- {"next state": probability}.  "!r" is the end with reward r.
 CREATE TABLE credit.choices (
 	problem text REFERENCES credit.problems,
 	state text,
@@ -42,7 +42,7 @@ CREATE TABLE credit.choices (
 	PRIMARY KEY (problem, state, action)
 );
 
--- What is left of a state where part of the truth is hidden; itself if not here.
+-- The appearance of a state of which a part is hidden; other states appear as they are.
 CREATE TABLE credit.looks (
 	problem text REFERENCES credit.problems,
 	state text,
@@ -56,10 +56,10 @@ $$ SELECT format('row %s, column %s%s', r, c, (ARRAY['', ', with k', ', with l',
 
 -- A map as a problem: # wall, S start, G goal, X trap (the end, in failure), k and
 -- l keys taken by stepping on them, K and L the doors that they open, else free.
--- Moves slip to either side, each with half of slip; who runs into a wall stays
--- where he is.  A move that leads nearer to the goal has weight `skill` in the
--- policy, any other 1.  With part of the truth hidden, hands with and without keys
--- look alike; on a map without keys, neighbours in a row do.
+-- Moves slip to either side, each with probability slip / 2; a move into a wall has
+-- no effect.  A move that leads nearer to the goal has weight `skill` in the policy,
+-- any other 1.  Keys in hand are hidden; on a map without keys, pairs of cells in a
+-- row look alike.
 CREATE FUNCTION credit.add_map(problem text, kind text, about text, map text[],
 	slip float8, skill float8, hazard float8) RETURNS void
 LANGUAGE plpgsql AS
@@ -84,7 +84,7 @@ BEGIN
 			AND (keys & 1 = 0 OR drawn LIKE '%k%') AND (keys & 2 = 0 OR drawn LIKE '%l%')
 	),
 	direction(n, action, dr, dc) AS (VALUES (0, 'right', 0, 1), (1, 'down', 1, 0), (2, 'left', 0, -1), (3, 'up', -1, 0)),
-	-- A turn to the left or right of where one wanted to go is a slip.
+	-- A slip turns the move to the left or to the right.
 	moved AS MATERIALIZED (
 		SELECT credit.place(s.r, s.c, s.keys) AS state, d.action, p.turn, p.probability,
 			CASE WHEN w.what IS NULL OR w.what = 'K' AND s.keys & 1 = 0 OR w.what = 'L' AND s.keys & 2 = 0
@@ -97,7 +97,7 @@ BEGIN
 			LEFT JOIN cell w ON w.r = s.r + went.dr AND w.c = s.c + went.dc
 		WHERE p.turn = 0 OR p.probability > 0
 	),
-	-- Moves to the goal if none slips.
+	-- Number of moves to the goal if none slips.
 	far(state, moves) AS (
 		SELECT '!1', 0
 		UNION
@@ -121,12 +121,12 @@ END
 $$;
 
 -- ----------
--- What a problem comes to
+-- Outcomes and exact values
 -- ----------
 
--- A row per thing that can happen; the outcome of a step in a state is number
--- first + (how many entries of cum are <= u), as in the simulator.  next_ are those
--- of the state that the outcome leads to.
+-- A row per possible outcome; the outcome of a step in a state is number first +
+-- (how many entries of cum are <= u), as in the simulator.  next_first and next_cum
+-- are those of the next state.
 CREATE TABLE credit.outcomes (
 	outcome integer PRIMARY KEY,
 	problem text, state text, action text, next_state text,
@@ -138,7 +138,7 @@ CREATE TABLE credit.outcomes (
 
 CREATE TABLE credit.starts (problem text PRIMARY KEY, first integer, cum float8[]);
 
--- Exact values by cell; q and v with their own discount, the advantage without.
+-- Exact values by cell: q and v with discount gamma, the advantage without discount.
 CREATE TABLE credit.truth (
 	problem text, gamma float8, cell integer, state text, action text,
 	probability float8, q float8, v float8, advantage float8,
@@ -167,8 +167,8 @@ WHERE p.hazard > 0 AND o.key NOT LIKE '!%'
 GROUP BY c.problem, c.state, c.action, c.reward;
 
 -- v = r + gamma P v, iterated until it converges (to 1e-15 of the scale of the
--- rewards, which leaves less than 1e-12 as long as a rollout ends with a
--- probability above .001 a step).
+-- rewards, which means an error below 1e-12 if a rollout ends with a probability
+-- above .001 a step).
 CREATE FUNCTION credit.solve(problem text, gamma float8) RETURNS void
 LANGUAGE plpgsql AS
 $$
@@ -221,7 +221,7 @@ BEGIN
 
 	CREATE TEMP TABLE by_state AS
 	SELECT r.problem, r.state, min(r.outcome) AS first,
-		-- The last bound is left out: it is 1 but for rounding.
+		-- The last bound is left out: it is 1 except for rounding.
 		coalesce(array_agg(r.upto ORDER BY r.outcome) FILTER (WHERE NOT r.last), '{}') AS cum
 	FROM (SELECT o.problem, o.state, o.outcome, sum(o.mass) OVER w AS upto, lead(o.outcome) OVER w IS NULL AS last
 		FROM credit.outcomes o WINDOW w AS (PARTITION BY o.problem, o.state ORDER BY o.outcome)) r
@@ -232,13 +232,13 @@ BEGIN
 	DROP TABLE by_state;
 
 	PERFORM credit.solve(p.problem, gamma) FROM credit.problems p, unnest(gammas) gamma;
-	-- What an action is worth is always asked without a discount.
+	-- Advantages are always without discount.
 	UPDATE credit.truth t SET advantage = u.q - u.v FROM credit.truth u
 	WHERE u.problem = t.problem AND u.cell = t.cell AND u.gamma = 1;
 END
 $$;
 
--- What would be an endless rollout is a mistake in the rows: see after prepare().
+-- Mistakes in problems, which would make rollouts endless; read it after prepare().
 CREATE VIEW credit.mistakes AS
 SELECT c.problem, c.state, c.action, 'probabilities add up to ' || sum(o.value::float8) AS mistake
 FROM credit.choices c, jsonb_each_text(c.outcomes) o GROUP BY 1, 2, 3 HAVING abs(sum(o.value::float8) - 1) > 1e-12
@@ -252,8 +252,8 @@ SELECT p.problem, p.start, NULL, 'start without choices' FROM credit.problems p 
 -- Rollouts
 -- ----------
 
--- One step of all rollouts at a time.  Rollout i is the same however many there
--- are.  fine is the state beside a detail of three kinds that has no meaning.
+-- Makes one step of all rollouts at a time.  Rollout i does not depend on the number of
+-- rollouts.  fine_hash combines the state with one of three meaningless details.
 CREATE FUNCTION credit.simulate(problem text, rollouts integer, seed bigint DEFAULT 1)
 RETURNS TABLE (rollout_id bigint, step_no integer, cell integer, outcome integer,
 	state_hash bigint, look_hash bigint, fine_hash bigint, action_hash bigint, reward float8)
@@ -274,15 +274,15 @@ $$
 $$;
 
 -- ----------
--- How good an answer is
+-- Quality of answers
 -- ----------
 
--- pairs is a query of (group_id, cell, truth, answer), a row per step.  Ranks
--- within a group, ties by their mean rank; a group whose truth has no spread
--- says nothing, one whose answers have none is no correlation.  No answer is 0,
--- and 0 is a wrong sign.  slope: by what the answers must be multiplied to be
--- least wrong.  Bias and variance are those of the answers on the truth's own
--- scale (as many units of root mean square), as shares of the truth's square.
+-- pairs is a query of (group_id, cell, truth, answer), a row per step.  rank: the mean
+-- rank correlation within groups, ties by their mean rank.  A group with constant
+-- truth is left out; one with constant answers has correlation 0.  A missing answer
+-- counts as 0, and 0 as a wrong sign.  slope: the factor that gives the answers the
+-- least squared error.  Bias and variance are those of answers scaled to the truth's
+-- root mean square, as shares of the truth's mean square.
 CREATE FUNCTION credit.judge(pairs text)
 RETURNS TABLE (groups bigint, steps bigint, rank float8, rank_error float8, signs bigint, signs_right bigint,
 	slope float8, bias float8, variance float8)
@@ -291,7 +291,7 @@ $$
 BEGIN
 	RETURN QUERY EXECUTE format($query$
 		WITH p AS MATERIALIZED (
-			-- Coarser than noise in the last digits, which must not break ties.
+			-- Rounded, since noise in the last digits must not break ties.
 			SELECT group_id, cell, round(truth::float8 * 1e9) / 1e9 AS truth, round(coalesce(answer, 0)::float8 * 1e12) / 1e12 AS answer
 			FROM (%s) pairs
 		), g AS (
@@ -317,9 +317,9 @@ END
 $$;
 
 -- pairs is a query of (group_id, state, action, visits, q, stderr, q_error, truth), any
--- number of rows for each (group_id, state, action).  By number of visits: how
--- often q ± 1.96 q_error holds the truth; and q ± 1.96 stderr, of those that have one.
--- exact: those whose q is the truth, since nothing can vary; any interval holds them.
+-- number of rows for each (group_id, state, action).  By number of visits: how often
+-- q ± 1.96 q_error contains the truth, and q ± 1.96 stderr, if there is a stderr.
+-- exact: q is the truth, since nothing can vary; any interval contains it.
 CREATE FUNCTION credit.coverage(pairs text)
 RETURNS TABLE (visits text, cases bigint, covered bigint, with_stderr bigint, stderr_0 bigint, stderr_covered bigint,
 	q_bias float8, q_rms float8, exact bigint)
@@ -328,7 +328,7 @@ $$
 BEGIN
 	RETURN QUERY EXECUTE format($query$
 		SELECT CASE WHEN visits < 2 THEN '1' WHEN visits < 4 THEN '2-3' WHEN visits < 8 THEN '4-7' WHEN visits < 16 THEN '8-15' ELSE '16+' END,
-			-- Sums have their own noise in the last digits.
+			-- 1e-9 allows for noise in the last digits of sums.
 			count(*), count(*) FILTER (WHERE abs(q - truth) <= 1.96 * q_error + 1e-9),
 			count(stderr), count(*) FILTER (WHERE stderr = 0), count(*) FILTER (WHERE abs(q - truth) <= 1.96 * stderr + 1e-9),
 			avg(q - truth)::float8, sqrt(avg((q - truth) ^ 2))::float8, count(*) FILTER (WHERE abs(q - truth) <= 1e-9)
@@ -338,9 +338,9 @@ BEGIN
 END
 $$;
 
--- pairs is a query of (truth, answer, confidence), a row per step.  By confidence, of which
--- the lower bound of its bin is given: how often the sign is right where |truth| > .03.  An
--- answer of 0 has no sign.
+-- pairs is a query of (truth, answer, confidence), a row per step.  By bin of confidence,
+-- identified by its lower bound: how often the sign is right if |truth| > .03.  Answers of 0
+-- are left out.
 CREATE FUNCTION credit.calibration(pairs text)
 RETURNS TABLE (confidence float8, steps bigint, steps_right bigint)
 LANGUAGE plpgsql AS
@@ -359,9 +359,9 @@ $$;
 -- All methods on a problem
 -- ----------
 
--- g is the group.  pool: the answers come from the union of so many groups.
--- gamma: the discount of q where the method has one.  colour: of its line in the
--- picture, if it is to have one.
+-- expression is a function of the group g.  pool: how many groups are merged into g.
+-- gamma: the discount of q, if the method has one.  colour: that of its line in the
+-- picture; NULL means no line.
 CREATE TABLE credit.methods (
 	n serial PRIMARY KEY,
 	method text UNIQUE NOT NULL,
@@ -389,13 +389,13 @@ CREATE TABLE credit.calibrations (
 	PRIMARY KEY (problem, size, method, confidence)
 );
 
--- What rollouts left out say of methods, by group.
+-- Scores of methods by rollouts that were left out; sums by group.
 CREATE TABLE credit.checks (
 	problem text, states text, size integer, method text, group_id bigint, sums float8[],
 	PRIMARY KEY (problem, states, size, method, group_id)
 );
 
--- Into the tables sample and folded.  Groups are cut from the same rollouts, so
+-- Fills the tables sample and folded.  Groups of all sizes have the same rollouts, so
 -- sizes and methods share their luck.
 CREATE FUNCTION credit.draw(problem text, states text, size integer, groups integer, seed bigint DEFAULT 1) RETURNS void
 LANGUAGE plpgsql SET jit = off SET client_min_messages = warning AS
@@ -423,7 +423,7 @@ BEGIN
 	PERFORM credit.draw(problem, states, size, groups, seed);
 	FOR m IN SELECT * FROM credit.methods ORDER BY n LOOP
 		DROP TABLE IF EXISTS answer;
-		-- The groups that are left over when pools are cut take no part.
+		-- Groups that do not fill a pool are left out.
 		EXECUTE format('CREATE TEMP TABLE answer AS SELECT a.* FROM %s f, LATERAL %s a',
 			CASE WHEN m.pool = 1 THEN 'folded' ELSE
 				format('(SELECT stepadv.rollup(g) AS g FROM folded GROUP BY group_id / %1$s HAVING count(*) = %1$s)', least(m.pool, run.groups)) END,
@@ -444,7 +444,7 @@ BEGIN
 END
 $$;
 
--- What the rollouts of a group that were left out say of the methods: without the truth.
+-- Scores the methods by left-out rollouts of each group, without the truth.
 CREATE FUNCTION credit.check(problem text, states text, size integer, groups integer, seed bigint DEFAULT 1) RETURNS void
 LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' SET client_min_messages = warning AS
 $$

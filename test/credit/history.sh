@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What a history is worth when the policy has moved since, on a server of its own: the
-# table of "Across groups" in docs/results/credit.md.
+# The use of a history after the policy has changed, on a server of its own: the table of
+# "Across groups" in docs/results/credit.md.
 #
 #	make credit-history
-#	CREDIT_GROUPS=10 make credit-history	a quick one, nothing written
+#	CREDIT_GROUPS=10 make credit-history	a quick run, which writes nothing
 
 here=$(cd "$(dirname "$0")" && pwd)
 sh "$here/../harness/deps.sh" build

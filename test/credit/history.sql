@@ -1,14 +1,14 @@
--- history.sql: what earlier groups of a task say of a policy that has moved since.  Needs
+-- history.sql: the use of earlier groups of a task after the policy has changed.  Needs
 -- credit.sql and problems.sql, before credit.prepare().
 --
 -- The policy of a problem `percent` before its present one has the present probabilities to the
--- power of 1 - percent / 100: it knew less of what the present one knows, and at 80 percent
--- hardly anything. It is a problem of its own, with the same states and outcomes.
+-- power of 1 - percent / 100: it knew less, and at 80 percent it is nearly uniform.  It is a
+-- problem of its own, with the same states and outcomes.
 
 CREATE FUNCTION credit.version(problem text, percent integer) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$ SELECT format('%s @ %s', problem, percent) $$;
 
--- How many percent a policy step is, and how many steps there are to look back to.
+-- The change of the policy per policy step.
 CREATE TABLE credit.drifts (drift text PRIMARY KEY, percent integer);
 INSERT INTO credit.drifts VALUES ('slow', 1), ('fast', 4);
 
@@ -35,8 +35,8 @@ BEGIN
 END
 $$;
 
--- g is the group, h<k> one group of the same size from each of the k policy steps before, n<k> as many of
--- the group's own policy.
+-- g is the group, h<k> one group of the same size from each of the k previous policy steps, n<k> as many groups
+-- of the group's own policy.
 CREATE TABLE credit.histories (n serial PRIMARY KEY, history text, method text, expression text);
 INSERT INTO credit.histories (history, method, expression)
 SELECT v.history, m.method, format('stepadv.%s(g%s%s)', m.method, m.options, v.arguments)
@@ -62,7 +62,7 @@ BEGIN
 	CREATE TEMP TABLE sample AS
 	SELECT v.age, (s.rollout_id << 20) + s.step_no AS step_id, (s.rollout_id - 1) / size AS group_id,
 		s.rollout_id + v.age * 10000000 AS rollout_id, s.step_no, s.cell, s.state_hash, s.action_hash, s.reward
-	-- Those of age -i are of the present policy, with luck of their own.
+	-- Groups of negative age have the present policy.
 	FROM generate_series(-20, 20) v(age),
 		LATERAL credit.simulate(credit.version(run_history.problem, percent * greatest(v.age, 0)), run_history.groups * size, run_history.seed * 100 + v.age) s;
 	CREATE TEMP TABLE folded AS

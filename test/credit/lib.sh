@@ -1,16 +1,16 @@
 # Shell functions of run.sh and history.sh; needs those of test/harness/cluster.sh
 # and test/bench/lib.sh.
 #
-#   settings GROUPS		$groups, $seed, $jobs, and whether to $write what is in the repository
-#   start_credit		a server with problems, methods and reports
-#   in_parallel			statements from standard input, as many at a time as there are processors
+#   settings GROUPS		sets $groups, $seed, $jobs, and $write: whether to write the pages of docs
+#   start_credit		starts a server with problems, methods and reports
+#   in_parallel			runs statements from standard input, $jobs at a time
 
 settings()
 {
 	groups=${CREDIT_GROUPS:-$1}
 	seed=${CREDIT_SEED:-1}
 	jobs=${CREDIT_JOBS:-$(nproc)}
-	# What is in the repository is that of the default settings.
+	# The pages have the results of the default settings.
 	write=${CREDIT_WRITE:-$([ "$groups $seed" != "$1 1" ] || echo 1)}
 }
 

@@ -1,5 +1,5 @@
--- What is compared: any SQL expression of a group g that gives step_id and
--- advantage; with gamma, the discount of its q, also n_action, q, stderr,
+-- The methods: any SQL expressions of a group g that return step_id and
+-- advantage; with gamma, the discount of q, also n_action, q, stderr,
 -- q_error and confidence.
 INSERT INTO credit.methods (method, expression, gamma, pool, colour) VALUES
 	('grpo', 'stepadv.grpo(g)', NULL, 1, '#888888'),

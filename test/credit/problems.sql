@@ -1,5 +1,5 @@
--- The problems: rows.  Whoever adds one keeps success of the policy near .45
--- (test/sql/credit.sql looks at that), or it says little about credit.
+-- The problems.  The policy should succeed with a probability near .45 (which
+-- test/sql/credit.sql checks), or the problem says little about credit.
 
 -- ---------- the simulator's own rooms: a key, a locked door, moves that fail
 INSERT INTO credit.problems
@@ -45,7 +45,7 @@ SELECT credit.add_map('ice', 'traps', 'a short way between holes in the ice, a l
 	'...X',
 	'X..G'], slip => 0.06, skill => 7, hazard => 0.01);
 
--- ---------- edit, test, submit: a repair, made as an agent makes it
+-- ---------- edit, test, submit: a repair by a coding agent
 INSERT INTO credit.problems (problem, kind, start, hazard, about) VALUES
 	('edit, test, submit', 'agent', 'broken, not read', 0.02, 'read, edit, test, submit; edits may break what was right; the test tells');
 INSERT INTO credit.choices (problem, state, action, weight, outcomes)
@@ -78,7 +78,7 @@ INSERT INTO credit.looks
 SELECT DISTINCT problem, state, CASE WHEN state IN ('broken, edited', 'fixed, not tested') THEN 'edited, not tested' ELSE state END
 FROM credit.choices WHERE problem = 'edit, test, submit';
 
--- ---------- what cannot be taken back
+-- ---------- irreversible actions
 INSERT INTO credit.problems (problem, kind, start, hazard, about) VALUES
 	('migration', 'irreversible', 'old schema', 0.01, 'a backup can only be made before; what was dropped is lost, and it shows late');
 INSERT INTO credit.choices (problem, state, action, weight, outcomes)
@@ -117,13 +117,13 @@ SELECT 'migration', s, a, w, o::jsonb FROM (VALUES
 	('finishing, broken', 'update docs', 2, '{"finishing, broken": 1}'),
 	('finishing, broken', 'verify', 1, '{"data lost": 1}'),
 	('finishing, broken', 'submit', 2, '{"!0": 1}')) x(s, a, w, o);
--- Whether there is a backup, and whether anything is wrong, is not to be seen.
+-- Hidden: whether there is a backup, and whether anything is wrong.
 INSERT INTO credit.looks
 SELECT DISTINCT problem, state, regexp_replace(regexp_replace(state, ', (backup|broken)', ''), '^data lost', 'half migrated')
 FROM credit.choices WHERE problem = 'migration';
 
--- ---------- finding out first: states are what the agent knows, where the fault
--- is (a: .5, b: .3, c: .2) it does not
+-- ---------- information: a state is what the agent knows; where the fault is
+-- (a: .5, b: .3, c: .2) is not part of it
 INSERT INTO credit.problems (problem, kind, start, hazard, about) VALUES
 	('find the fault', 'information', 'knows nothing', 0.02, 'reading costs steps and tells where the fault is; fixing the wrong place costs more');
 INSERT INTO credit.choices (problem, state, action, weight, outcomes)
@@ -162,12 +162,12 @@ SELECT 'find the fault', s, a, w, o::jsonb FROM (VALUES
 	('made worse', 'undo', 1, '{"knows nothing": 0.8, "made worse": 0.2}'),
 	('made worse', 'run the tests', 1.5, '{"made worse": 1}'),
 	('made worse', 'submit', 1.2, '{"!0": 1}')) x(s, a, w, o);
--- What was read is forgotten.
+-- Hidden: what was read.
 INSERT INTO credit.looks
 SELECT DISTINCT problem, state, CASE WHEN state LIKE 'not _' OR state LIKE 'knows%' THEN 'at work' ELSE state END
 FROM credit.choices WHERE problem = 'find the fault';
 
--- ---------- luck: what comes of an action is mostly chance
+-- ---------- luck: the outcome of an action is mostly chance
 INSERT INTO credit.problems (problem, kind, start, hazard, about) VALUES
 	('flaky tools', 'stochastic', 'stage 1', 0, 'five stages, tools that fail at random: a safe one, a fast one, a gamble');
 INSERT INTO credit.choices (problem, state, action, weight, outcomes)

@@ -1,8 +1,8 @@
--- report.sql: what credit.run() left, as the tables of docs/results/credit.md.  A view
--- for each: line, in the order of n.
+-- report.sql: the results of credit.run(), as the tables of docs/results/credit.md.  A view
+-- for each table has its lines, in the order of n.
 
--- One number per kind of data and method: the mean over the problems, each of
--- which counts alike, and the standard error that comes of the sampling of groups.
+-- Means over the problems, all with the same weight, and standard errors from the
+-- sampling of groups.
 CREATE VIEW credit.overall AS
 SELECT m.n, r.method, r.states, r.size, avg(r.rank) AS rank, sqrt(sum(r.rank_error ^ 2)) / count(*) AS rank_error,
 	avg(r.signs_right::float8 / nullif(r.signs, 0)) AS sign, avg(r.slope) AS slope, avg(r.bias) AS bias, avg(r.variance) AS variance,
@@ -18,7 +18,7 @@ $$ SELECT CASE WHEN x IS NULL THEN '–' ELSE regexp_replace(round(x::numeric, d
 CREATE FUNCTION credit.table_line(VARIADIC cells text[]) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$ SELECT '| ' || array_to_string(cells, ' | ', '–') || ' |' $$;
 
--- The best of a column in bold.
+-- The best value of a column in bold.
 CREATE FUNCTION credit.bold(cell text, best boolean) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN best THEN '**' || cell || '**' ELSE cell END $$;
 
@@ -32,7 +32,7 @@ FROM (SELECT o.*, rank = max(rank) FILTER (WHERE m.pool = 1) OVER (PARTITION BY 
 	FROM credit.overall o JOIN credit.methods m USING (method) WHERE states = 'exact') o
 GROUP BY n, method;
 
--- Problems of a kind side by side, and the mean over the kinds, however many problems they have.
+-- Problems sorted by kind, and the mean over the kinds, all with the same weight.
 CREATE VIEW credit.by_problem AS
 WITH place AS (SELECT problem, kind, row_number() OVER (ORDER BY kind, problem) AS i FROM credit.problems),
 r AS (
@@ -61,7 +61,7 @@ FROM (SELECT o.*, rank = max(rank) FILTER (WHERE m.pool = 1) OVER (PARTITION BY 
 	FROM credit.overall o JOIN credit.methods m USING (method) WHERE size IN (8, 16)) o
 GROUP BY n, method;
 
--- Two pools are too few to tell what varies from one to the next.
+-- Pools have no bias and variance: there is only one pool of a size.
 CREATE VIEW credit.by_error AS
 SELECT 0 AS n, E'| method | rank, 8 | slope, 8 | bias, 8 | variance, 8 | rank, 64 | slope, 64 | bias, 64 | variance, 64 |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
 UNION ALL
@@ -70,7 +70,7 @@ SELECT n, credit.table_line(VARIADIC ARRAY[method] || string_to_array(string_agg
 FROM credit.overall JOIN credit.methods USING (n, method) WHERE states = 'exact' AND size IN (8, 64)
 GROUP BY n, method;
 
--- Over all problems; beside it, of the pairs that have one, the same by stderr.
+-- Over all problems; in brackets the same by stderr, of pairs that have one.
 CREATE VIEW credit.by_visits AS
 SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
 UNION ALL
@@ -80,7 +80,7 @@ FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+
 	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
 GROUP BY n, method;
 
--- The problem and size that is covered least, and most; of those with too few pairs to say so, none.
+-- The problem and size with the least coverage, and with the largest, of those with 100 pairs or more.
 CREATE VIEW credit.by_visits_range AS
 SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
 UNION ALL
@@ -90,9 +90,9 @@ FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+
 	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
 GROUP BY n, method;
 
--- Problem by problem, group size by group size, visits by visits: in how many of these
--- cells .90 to .98 of the pairs are held.  Five small problems in groups of 8 and 16 apart.
--- In brackets without those pairs whose q is the truth in any case.
+-- In how many cells (problem, group size and visits) the coverage is below .90 or above .98.
+-- Five small problems in groups of 8 and 16 are counted separately.  In brackets: without
+-- pairs whose q is the truth.
 CREATE VIEW credit.by_cells AS
 SELECT 0 AS n, E'| method | five problems, groups of 8 and 16: cells | below .90 | above .98 | least–most | all others: cells | below .90 | above .98 | least–most |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
 UNION ALL
@@ -103,7 +103,7 @@ FROM (SELECT m.n, m.method, c.problem IN ('rooms', 'more rooms', 'key and door',
 	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE c.size IN (8, 16, 64) AND c.cases >= 50 GROUP BY 1, 2, 3) c
 GROUP BY n, method;
 
--- How often the sign is right; in brackets the share of steps that are said to be so sure.
+-- How often the sign is right; in brackets the share of steps with this confidence.
 CREATE VIEW credit.by_confidence AS
 SELECT 0 AS n, E'| method | below .6 | .6–.7 | .7–.8 | .8–.9 | .9–.95 | .95–.99 | above .99 |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
 UNION ALL
@@ -128,7 +128,7 @@ JOIN LATERAL (
 	FROM (SELECT s.rollout_id, min(action_hash) OVER w AS least_action, max(action_hash) OVER w AS most_action
 		FROM credit.simulate(p.problem, 2400) s WINDOW w AS (PARTITION BY (s.rollout_id - 1) / 8, s.state_hash)) s) r ON true;
 
--- The picture: rank correlation by group size, a line per method that is drawn.
+-- The picture: rank correlation by group size, a line per method that has a colour.
 CREATE VIEW credit.plot AS
 WITH drawn AS (
 	SELECT o.method, o.size, o.rank, 70 + 120 * log(2, o.size / 4.0)::float8 AS x, 20 + 360 * (1 - greatest(o.rank, 0)) AS y,
@@ -136,7 +136,7 @@ WITH drawn AS (
 	FROM credit.overall o JOIN credit.methods m USING (method) WHERE o.states = 'exact' AND m.colour IS NOT NULL
 ),
 legend AS (
-	-- Where the line ends, or as far below as those above it need.
+	-- At the end of the line, or lower if the labels above need the space.
 	SELECT method, colour, y, greatest(max(y - 20 * i) OVER (ORDER BY i) + 20 * i, 20) AS at
 	FROM (SELECT *, row_number() OVER (ORDER BY y, method) AS i FROM drawn WHERE last) l
 )
@@ -154,7 +154,7 @@ SELECT E'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 430" font-fami
 	|| '</svg>' AS line;
 
 -- ----------
--- What credit.run_resampling() left, as the tables of docs/results/resampling.md
+-- The results of credit.run_resampling(), as the tables of docs/results/resampling.md
 -- ----------
 CREATE VIEW credit.by_drawn_size AS
 SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(size::text ORDER BY size)) || E'\n'
@@ -184,8 +184,8 @@ FROM (SELECT m.n, m.method, greatest(s.stability, 1) AS bin, sum(s.steps) AS ste
 	FROM credit.stabilities s JOIN credit.methods m USING (method) GROUP BY 1, 2, 3 WINDOW w AS (PARTITION BY m.n)) s
 GROUP BY n, method;
 
--- What rollouts left out say, beside the truth: means over the problems, each of
--- which counts alike, with the errors that come of the sampling of groups.
+-- Scores by left-out rollouts, to compare with the truth: means over the problems, all
+-- with the same weight, and standard errors from the sampling of groups.
 CREATE VIEW credit.checked AS
 SELECT m.n, c.method, c.states, c.size, count(*) AS problems, avg(c.coverage) AS coverage,
 	avg(c.by_chance) AS by_chance, avg(c.score) AS score, sqrt(sum(c.error ^ 2)) / count(*) AS score_error

@@ -1,32 +1,32 @@
--- resampling.sql: how much of what a method says hangs on which rollouts the
--- group happened to have, for the tables of docs/results/resampling.md.  After credit.sql
--- and the rows of problems and methods; the methods are those of the picture.
+-- resampling.sql: how much the answers of a method depend on which rollouts the group
+-- has, for the tables of docs/results/resampling.md.  Needs credit.sql, problems.sql and
+-- methods.sql; the methods are those of the picture.
 --
 --   credit.run_resampling(problem, …)	into credit.agreements, feedbacks, stabilities
 
--- Of a smaller group's answers: rank correlation with those of the group of 64 that it is
+-- Rank correlation of the answers of a smaller group with those of the group of 64 that it is
 -- drawn from, and with the truth, over the same steps.
 CREATE TABLE credit.agreements (
 	problem text, size integer, method text, agreement float8, rank float8,
 	PRIMARY KEY (problem, size, method)
 );
 
--- within: the share of the variance of a method's answers that lies within equal
--- state and action, where the truth has none.
+-- within: the share of the variance of a method's answers among steps with equal
+-- state and action, whose true advantages are equal.
 CREATE TABLE credit.feedbacks (
 	problem text, size integer, method text, within float8,
 	PRIMARY KEY (problem, size, method)
 );
 
--- By the share of bootstrap samples of a group of 8 in which a pair's answer has the sign that
--- it has in the group: how many steps, of how many of them with a sign in truth (|A| > .03) the
--- sign is right, and how often the 95 % percentile interval holds the true Q - V.
+-- stability: a bin of the share of bootstrap samples of a group of 8 in which the answer for a
+-- pair has the same sign as in the group.  Numbers of steps, of those with a true sign (|A| > .03),
+-- with the right sign, and whose 95 % percentile interval contains the true Q - V.
 CREATE TABLE credit.stabilities (
 	problem text, method text, stability integer, steps bigint, signs bigint, signs_right bigint, covered bigint,
 	PRIMARY KEY (problem, method, stability)
 );
 
--- Groups of 64, and what is drawn from them: `small`, of every size.
+-- Groups of 64, and `small`: groups of every size drawn from them.
 CREATE FUNCTION credit.draw_groups(problem text, groups integer, seed integer) RETURNS void
 LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' SET client_min_messages = warning AS
 $$
@@ -46,7 +46,7 @@ BEGIN
 END
 $$;
 
--- One method, of whose answers the table `answer` is.
+-- Compares the sizes for one method, whose answers are in the table `answer`.
 CREATE FUNCTION credit.compare_sizes(problem text, method text) RETURNS void
 LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' AS
 $$

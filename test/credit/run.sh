@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# How well methods give credit where the truth is known, on a server of its own,
-# without root rights:
+# How well methods assign credit if the truth is known, on a server of its own,
+# without root privileges:
 #
-#	make credit					all of it, some minutes; docs/results/credit.md and its picture anew
-#	CREDIT_GROUPS=20 make credit	a quick one, nothing written unless CREDIT_WRITE=1
+#	make credit					everything, some minutes; writes docs/results/credit.md and its picture
+#	CREDIT_GROUPS=20 make credit	a quick run, which writes nothing unless CREDIT_WRITE=1
 #	CREDIT_SEED=2 CREDIT_JOBS=1		other rollouts; problems one after the other
 #
-# docs/results/resampling.md has what smaller groups and other draws make of the same methods.
+# docs/results/resampling.md shows the same methods with smaller groups and other draws.
 #
 # Problems are rows in problems.sql, methods rows in methods.sql.  The numbers are
 # the same on every machine.
@@ -19,13 +19,13 @@ sh "$here/../harness/deps.sh" build
 
 settings 120
 start_credit
-# The truth for every discount that some method has.
+# The truth for the discounts of all methods.
 query 'SELECT credit.prepare((SELECT array_agg(DISTINCT gamma) FROM (SELECT gamma FROM credit.methods WHERE gamma IS NOT NULL UNION SELECT 1) g))' >/dev/null
 mistakes=$(query 'SELECT * FROM credit.mistakes')
 [ -z "$mistakes" ] || { echo "problems.sql: $mistakes" >&2; exit 1; }
 
-# Problem by problem, as many at a time as there are processors; then, with few of
-# the groups, the methods checked without the truth.
+# Problem by problem, $jobs at a time; then, with a tenth of the groups, scores of the
+# methods without the truth.
 tasks()
 {
 	query "SELECT format('SELECT credit.run_resampling(%L, %s, %s)', problem, greatest($groups / 6, 2), $seed) FROM credit.problems ORDER BY problem"
@@ -39,7 +39,7 @@ tasks()
 echo "== $(query 'SELECT count(*) FROM credit.problems') problems, $(query 'SELECT count(*) FROM credit.methods') methods, $groups groups"
 tasks | in_parallel
 
-# PAGE PART…: its tables anew, or to the terminal.
+# PAGE PART…: writes tables to the page, or prints them.
 write_parts()
 {
 	local page=$1 part

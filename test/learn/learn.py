@@ -1,11 +1,11 @@
 """Learning curves: softmax policies that learn from the advantages of stepadv's functions.
 
-For every problem and method runs of so many updates, each from one group of 8 rollouts: the
-advantages are asked of the server for all runs of a method at once, a run a group.  The
-policy is a table of logits by state, moved by the step size times the sum of advantage
-times the gradient of the log-probability, per rollout.  The step size of a method on a problem
-is the one that learned best with other seeds.  The oracle has the advantages of the policy, exactly; the
-limit has them, too, but not where all rollouts of a group end alike, which tells no method anything.
+Each problem and method has runs of a number of updates, each from one group of 8 rollouts.
+One query computes the advantages for all runs of a method; each run is a group.  The policy
+is a table of logits by state, changed by the step size times the sum of advantage times the
+gradient of the log-probability, per rollout.  The step size of a method on a problem is the
+one that learned best with other seeds.  The oracle has the exact advantages of the policy;
+so has the limit, except in groups whose returns are all equal: no method learns from those.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ METHODS = {
     "hgpo": "stepadv.hgpo(x.rollouts)",
     "grpo": "stepadv.grpo(x.rollouts)",
 }
-# Advantages of some are in the scale of rewards, of the others divided by a deviation.
-# Both ranges end where policies learn hardly anything, and where they are stuck in what they first met.
+# Advantages of some methods are in units of the reward, those of others are divided by a deviation.
+# With the smallest sizes policies learn almost nothing; with the largest they keep what they tried first.
 STEP_SIZES = {
     True: (0.7, 2.0, 6.0, 18.0, 54.0, 162.0, 486.0),
     False: (0.06, 0.2, 0.7, 2.0, 6.0, 18.0, 54.0),
@@ -41,14 +41,14 @@ STEP_SIZES = {
 SHORTLIST = 3
 IN_REWARDS = {"oracle", "limit", "history_td", "batch_td", "rtmc"}
 ROLLOUTS = 8
-# Rollouts of steps: state, detail of how it looks, action, reward.
+# Rollouts of steps: state, detail of its look, action, reward.
 Group = list[list[tuple[int, int, int, float]]]
 LONGEST = 80
 
 
 @dataclass
 class Run:
-    """One policy that learns."""
+    """A policy that learns."""
 
     problem: Problem
     method: str
@@ -60,7 +60,7 @@ class Run:
     scores: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # The problem, not the method: runs of all methods begin with the same luck.
+        # By the problem, not the method: runs of all methods begin with the same luck.
         self.random = random.Random(f"{self.problem.name} {self.seed}")
         self.logits = [[0.0] * len(actions) for actions in self.problem.table]
         self.probabilities = [softmax(row) for row in self.logits]
@@ -105,7 +105,7 @@ class Run:
         return result
 
     def informed_advantages(self, group: Group) -> list[float]:
-        """True ones, if the group's outcomes differ."""
+        """True advantages if the group's returns differ, else 0."""
         if len({sum(reward for _, _, _, reward in rollout) for rollout in group}) == 1:
             return [0.0 for rollout in group for _ in rollout]
         return self.true_advantages(group)
@@ -125,7 +125,7 @@ class Run:
                 for a, p in enumerate(self.probabilities[state]):
                     row[a] += push * ((a == action) - p)
         for state in moved:
-            # Logits stay where a policy can still change its mind.
+            # With larger logits a policy could hardly change any more.
             moves = zip(self.logits[state], change[state], strict=True)
             self.logits[state] = [max(-8.0, min(8.0, x + d)) for x, d in moves]
             self.probabilities[state] = softmax(self.logits[state])
@@ -148,7 +148,7 @@ def draw(source: random.Random, probabilities: Sequence[float]) -> int:
 
 
 class Server:
-    """Asks for the advantages of many groups at once."""
+    """Computes the advantages of many groups in one query."""
 
     def __init__(self) -> None:
         self.connection = psycopg.connect(autocommit=True)
@@ -207,7 +207,7 @@ def area(run: Run) -> float:
 
 
 def by_area(runs: Sequence[Run]) -> list[float]:
-    """The step sizes of the runs, that of the largest mean area first."""
+    """The step sizes of the runs, the one with the largest mean area first."""
     areas: dict[float, list[float]] = {}
     for run in runs:
         areas.setdefault(run.step_size, []).append(area(run))
@@ -217,7 +217,7 @@ def by_area(runs: Sequence[Run]) -> list[float]:
 def choose_step_sizes(
     server: Server, method: str, problems: Sequence[Problem], seeds: int, updates: int
 ) -> dict[str, float]:
-    """By problem: a few seeds for every size, then twice as many more for the best of them."""
+    """By problem: a few seeds for every size, then twice as many more for the best sizes."""
     first = [
         Run(problem, method, size, -1 - seed)
         for problem in problems

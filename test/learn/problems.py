@@ -1,9 +1,9 @@
 """Decision problems for learning curves: small enough to be solved exactly.
 
-The policy sees the whole state, as an agent has read it; what the
-methods see is the appearance of the state, which may hide part of it (`hides`), or be
-finer than it need be.  A rollout ends at an end of the problem, or at any step with
-the probability HAZARD, its budget used up, so that no state has to know the time.
+The policy sees the whole state.  Methods see its look, which may hide part of it
+(`hides`) or distinguish meaningless details (`details`).  A rollout ends at an end of
+the problem, or with probability HAZARD at any step because its budget is used up; so
+states need not include the time.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Problem:
     look: Callable[[State], Hashable] = lambda state: state
     hides: bool = False
     luck: bool = False  # outcomes are mostly luck
-    details: int = 1  # of no meaning, so many ways that each look has
-    # Made of these: numbers of states, of actions, and outcomes by state and action.
+    details: int = 1  # number of meaningless variants of each look
+    # Computed: the states, outcomes by state and action, and the value of the best policy.
     states: list[State] = field(default_factory=list)
     table: list[list[list[tuple[float, int, float]]]] = field(default_factory=list)
     optimum: float = 0.0
 
     def __post_init__(self) -> None:
-        """Number the states that can be reached; solve for the best policy."""
+        """Number the reachable states; solve for the best policy."""
         number = {self.start: 0}
         self.states = [self.start]
         for state in self.states:
@@ -56,7 +56,7 @@ class Problem:
     def values(
         self, mean: Callable[[int, list[float]], float], v: list[float] | None = None, enough: float = 1e-9
     ) -> list[float]:
-        """V by repeating Bellman's equation from `v` on, until it converges."""
+        """V by iterating Bellman's equation from `v` until it converges."""
         v = [0.0] * len(self.table) if v is None else v
         while True:
             moved = 0.0
@@ -72,7 +72,7 @@ MOVES = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
 def seen_as(seen: bool) -> Callable[[State], Hashable]:
-    """How a state looks, of which only the first part is seen otherwise."""
+    """The look of a state: the whole state, or else only its first part."""
     return (lambda state: state) if seen else (lambda state: state[0])  # type: ignore[index]
 
 
@@ -109,7 +109,7 @@ def grid(name: str, about: str, rows: list[str], slip: float = 0.0, *, see_key: 
 
 
 def rooms(name: str, about: str, *, seen: bool, details: int = 1) -> Problem:
-    """Five rooms in a row: a key in the first, a chest in the last that it opens; both must be asked for."""
+    """Five rooms in a row: take the key in the first, open the chest in the last, and leave."""
 
     def choices(state: tuple[int, bool, bool]) -> dict[str, list[Outcome]]:
         room, key, opened = state
@@ -125,7 +125,7 @@ def rooms(name: str, about: str, *, seen: bool, details: int = 1) -> Problem:
 
 
 def stages(name: str, about: str, n: int, *, seen: bool, actions: int = 3) -> Problem:
-    """One of the actions of each stage is right; after a wrong one nothing is to be had any more."""
+    """One action of each stage is right; after a wrong one there is no reward."""
 
     def choices(state: tuple[int, bool]) -> dict[str, list[Outcome]]:
         stage, fine = state
@@ -139,7 +139,7 @@ def stages(name: str, about: str, n: int, *, seen: bool, actions: int = 3) -> Pr
 
 
 def traps(name: str, about: str, *, seen: bool) -> Problem:
-    """Eight places in a row; a short cut is a trap that shows only at the end."""
+    """Eight places in a row; some short cuts are traps, which show only at the end."""
 
     def choices(state: tuple[int, bool]) -> dict[str, list[Outcome]]:
         place, caught = state
@@ -173,7 +173,7 @@ def houses(name: str, about: str, *, seen: bool) -> Problem:
 
 
 def retries() -> Problem:
-    """Four tools that may fail, harmlessly or not."""
+    """Four stages; a tool whose failures are harmless, and a faster one whose failure is the end."""
 
     def choices(stage: int) -> dict[str, list[Outcome]]:
         done: Outcome = (0.6, None, 1.0) if stage == 3 else (0.6, stage + 1, 0.0)
@@ -200,7 +200,7 @@ def exits() -> Problem:
 
 
 def bifurcation(name: str, about: str, horizon: int, decisive: list[int], *, seen: bool) -> Problem:
-    """Turns of three actions; at those that are decisive one of them is right, at the others none matters."""
+    """Turns of three actions: in decisive turns one of them is right, in others the action does not matter."""
 
     def choices(state: tuple[int, bool]) -> dict[str, list[Outcome]]:
         turn, fine = state

@@ -1,4 +1,4 @@
-"""Of learn.py's JSON the tables and the picture of docs/results/learning.md, and what falls short."""
+"""Writes the tables and the picture of docs/results/learning.md from learn.py's JSON; prints missed goals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def areas(curves: list[Curve]) -> list[float]:
 
 
 def middle(curves: list[Curve], window: int = 5) -> Curve:
-    """The mean over seeds, and over the updates around each."""
+    """The mean over seeds, and over neighboring updates."""
     raw = [mean(list(scores)) for scores in zip(*curves, strict=True)]
     half = window // 2
     return [mean(raw[max(0, i - half) : i + half + 1]) for i in range(len(raw))]
@@ -59,7 +59,7 @@ def table(problems: list[Problem], methods: list[str], cell: object) -> list[str
 
 
 def shortfalls(results: Results, problems: list[Problem]) -> list[str]:
-    """Where the default does not do what it is the default for."""
+    """Where history_td, the default, misses its goals."""
     lines = []
     for problem in problems:
         own, plain, oracle, limit = (
@@ -80,7 +80,7 @@ def shortfalls(results: Results, problems: list[Problem]) -> list[str]:
 
 
 def picture(results: Results, problems: list[Problem], methods: list[str]) -> str:
-    """Small curves side by side: share of the optimum by number of rollouts."""
+    """A curve per problem: share of the optimum by number of rollouts."""
     width, height, columns = 210, 150, 4
     rows = math.ceil(len(problems) / columns)
     parts = [

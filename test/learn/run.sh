@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # make learn: do agents learn faster?  Learning curves of softmax policies on small problems, with
-# the advantages of the SQL functions, on a server of its own; docs/results/learning.md anew.
+# the advantages of the SQL functions, on a server of its own.  Writes docs/results/learning.md.
 #
-#	LEARN='--updates 100 --seeds 12 --problems exits lake' make learn	other runs: to the terminal
+#	LEARN='--updates 100 --seeds 12 --problems exits lake' make learn	other runs, which are printed
 
 here=$(cd "$(dirname "$0")" && pwd)
 sh "$here/../harness/deps.sh" build
 . "$here/../harness/cluster.sh"
 
-# One that has psycopg: the distribution's own, where another comes first.
+# A Python with psycopg: the distribution's, if the first in the path has none.
 python=python3
 "$python" -c 'import psycopg' 2>/dev/null || python=/usr/bin/python3
 

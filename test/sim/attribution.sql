@@ -1,6 +1,6 @@
--- attribution.sql: how contributions of steps go with true progress, the change
--- of the exact V, on :groups groups of the simulator, of which those in fold 0
--- are held out.  Needs simulator.sql; makes the tables sim.attributed (a row per
+-- attribution.sql: correlation of contributions of steps with true progress, the
+-- change of the exact V, in :groups groups of the simulator; those in fold 0 are
+-- held out.  Needs simulator.sql; makes the tables sim.attributed (a row per
 -- step of a held-out group) and sim.attribution (a row per contribution).
 
 CREATE TABLE sim.attribution_steps AS
@@ -8,7 +8,7 @@ WITH v AS MATERIALIZED (SELECT DISTINCT t AS task, sim.state_text(v.state) AS st
 SELECT s.group_id, s.rollout_id, s.step_no, (s.rollout_id << 20) + s.step_no AS step_id, s.state_hash, s.action_hash,
 	s.reward, sum(s.reward) OVER r::float8 AS outcome, count(*) OVER r AS n_steps, stepadv.progress_fold(s.group_id) = 0 AS held_out,
 	coalesce(n.v, (s.next_state = 'goal')::integer) - v.v AS progress,
-	-- What the agent saw and did, and what came of it
+	-- What the agent saw and did, and the next state
 	ARRAY[s.task || ' ' || s.state, s.action, s.task || ' ' || s.next_state] AS atoms
 FROM sim.simulate(:groups) s JOIN v USING (task, state) LEFT JOIN v n ON n.task = s.task AND n.state = s.next_state
 WINDOW r AS (PARTITION BY s.rollout_id);
@@ -28,7 +28,7 @@ WITH vectors AS MATERIALIZED (
 		stepadv.progress_predict(next_small, with_next) AS next_small
 	FROM vectors, model
 ), intercepts AS (
-	-- What a model adds to a rollout once, which is in none of its contributions
+	-- A model adds its intercept once per rollout; it is not part of a contribution.
 	SELECT (sparse).intercept AS sparse_rollout, (linear).intercept AS linear_rollout, (next).intercept AS next_rollout, (next_small).intercept AS next_small_rollout FROM model
 ), monte_carlo AS (
 	SELECT a.step_id, a.v FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state_hash, action_hash, reward) AS g

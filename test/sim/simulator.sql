@@ -72,7 +72,7 @@ $$
 	states AS (
 		SELECT 4 * (room - 1) + 2 * k + d AS state, room, k = 1 AS has_key, d = 1 AS door_open, t.*
 		FROM t, generate_series(1, t.rooms - 1) room, generate_series(0, 1) k, generate_series(0, 1) d
-		-- Behind the door it is open, and an open door has been unlocked by the key.
+		-- An agent behind the door has opened it, and one that has opened it has the key.
 		WHERE NOT (d = 0 AND room > t.door) AND NOT (d = 1 AND k = 0)
 	),
 	choices AS (
@@ -89,7 +89,7 @@ $$
 			('give up', 0.25)) a(action, weight)
 		WHERE a.weight IS NOT NULL
 	),
-	-- No two instances have quite the same habits.
+	-- Instances have different policies.
 	noisy AS (
 		SELECT c.state, c.action, c.weight * CASE c.action WHEN 'give up' THEN 1
 			ELSE 0.5 + sim.uniform(stepadv.signature_hash(c.action), sim.stream(c.state, 7700 + task)) END AS weight
@@ -213,9 +213,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 $$ SELECT 4 * (t.start_room - 1) FROM sim.task(task) t $$;
 
 -- One row per (task, state, action, outcome), numbered so that the outcome of
--- a step in state s is number first + (how many entries of cum are <= u).  Every
--- row has the numbers of the state that it leads to.  The last two are for
--- rollouts of fixed length: waiting after success (0) and after giving up (1).
+-- a step in state s is number first + (how many entries of cum are <= u); next_first
+-- and next_cum are those of the next state.  Outcomes 0 and 1 are for rollouts
+-- of fixed length: waiting after success (0) and after giving up (1).
 CREATE FUNCTION sim.outcomes(tasks integer)
 RETURNS TABLE (outcome integer, task integer, state text, action text, next_state text,
 	state_hash bigint, action_hash bigint, next_state_hash bigint,
@@ -233,7 +233,7 @@ $$
 			lead(o.outcome) OVER (PARTITION BY o.task, o.state ORDER BY o.outcome) IS NULL AS last
 		FROM o
 	),
-	-- The last bound is left out: it is 1 but for rounding.
+	-- The last bound is left out: it is 1 except for rounding.
 	by_state AS MATERIALIZED (
 		SELECT r.task, r.state, min(r.outcome) AS first,
 			coalesce(array_agg(r.upto ORDER BY r.outcome) FILTER (WHERE NOT r.last), '{}') AS cum
@@ -253,7 +253,7 @@ $$
 		stepadv.signature_hash(w.name), 0.0, true, w.n, '{}'::float8[]
 	FROM (VALUES (0, 'goal'), (1, 'gave up')) w(n, name)
 	UNION ALL
-	-- -1 - task: where a rollout of the task comes from.
+	-- -1 - task: the start of the rollouts of a task.
 	SELECT -1 - b.task, b.task, NULL, NULL, NULL, NULL, NULL, NULL, 0.0, false, b.first, b.cum
 	FROM by_state b WHERE b.state = sim.start_state(b.task)
 $$;
@@ -302,11 +302,10 @@ $$;
 COMMENT ON FUNCTION sim.simulate(integer, integer, bigint, integer, integer, integer) IS
 'rollouts of the policies of `tasks` instances; success is true or false on the last step of a rollout and NULL before. With horizon every rollout has so many steps: one that ends earlier waits, and the reward comes with the last step if the goal was reached by then. With max_steps a rollout that does not end in time is cut off (truncated on its last step, no success)';
 
--- A prompt is 12 tokens of the task, then 4 of the observation and 3 of the response
--- of every step before, then the observation; a response is 3 tokens, of which the
--- first two are those of the action.  One response in ten is tokenised otherwise in the
--- prompts after it: its last token is another.  One prompt in thirty leaves out what
--- was before.
+-- A prompt has 12 tokens of the task, then 4 of the observation and 3 of the response
+-- of every earlier step, then the observation; a response has 3 tokens, of which the
+-- first two depend on the action.  One response in ten is tokenized differently in later
+-- prompts: its last token changes.  One prompt in thirty leaves out the earlier steps.
 CREATE FUNCTION sim.token_ids(groups integer, rollouts integer DEFAULT 8, seed bigint DEFAULT 1, tasks integer DEFAULT 8)
 RETURNS TABLE (group_id bigint, rollout_id bigint, step_no integer, prompt_token_ids integer[], response_token_ids integer[])
 LANGUAGE sql IMMUTABLE AS
