@@ -1,12 +1,12 @@
 /*
  * check.c
- *		The grammar, read by code that shares nothing with render.c.
+ *		Checks the grammar of signatures, with code that shares nothing with render.c.
  */
 #include "postgres.h"
 
 #include "check.h"
 
-/* Stands in for content.c, which needs a server's MD5; reads every byte. */
+/* Replaces content.c, which needs a server's MD5; reads every byte. */
 void
 edit_hash(Span old_text, Span new_text, ContentHash kind, char digits[5])
 {
@@ -110,7 +110,7 @@ check_text(const char *text, int length)
 	REQUIRE(*at == '\0' || strcmp(at, ":ok") == 0 || strcmp(at, ":error") == 0);
 }
 
-/* One effect, and that reading its signature back says the same. */
+/* Checks the signature of an effect, and that it is parsed to the same category. */
 static void
 check_effect(const Effect *effect, CallResult result, SignatureOptions *options)
 {
@@ -127,7 +127,7 @@ check_effect(const Effect *effect, CallResult result, SignatureOptions *options)
 	text = out.data;
 	check_text(text, out.len);
 
-	/* The category, and a state's atom without separators. */
+	/* The category, and the atoms of states, which contain no separators. */
 	parse_signature(span_make(out.data, out.len), &parsed);
 	REQUIRE(span_is(parsed.category, category_name(effect->category)));
 	signature_trace(&parsed, &path, &op);
@@ -159,7 +159,7 @@ check_effects(const Effects *effects, CallResult result)
 		for (i = 0; i < effects->n; i++)
 			check_effect(&effects->items[i], effect_result(&effects->items[i], result), &options);
 
-		/* As many come out as went in. */
+		/* A call has as many signatures as effects. */
 		initStringInfo(&out);
 		render_call(&out, effects, result, &options);
 		text = out.data;

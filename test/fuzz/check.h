@@ -1,6 +1,6 @@
 /*
  * check.h
- *		What must hold for every signature of any input.
+ *		Properties that every signature has, whatever the input.
  */
 #ifndef FUZZ_CHECK_H
 #define FUZZ_CHECK_H
@@ -10,7 +10,7 @@
 #include "signatures/call.h"
 #include "signatures/signature.h"
 
-/* Render the effects of a call in several ways; abort where a text breaks the grammar. */
+/* Renders the effects of a call in several ways; aborts if a text breaks the grammar. */
 extern void check_effects(const Effects *effects, CallResult result);
 
 #endif							/* FUZZ_CHECK_H */

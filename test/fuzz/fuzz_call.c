@@ -2,8 +2,8 @@
  * fuzz_call.c
  *		Any bytes as a tool call: the tool's name, a NUL, its arguments as a text.
  *
- * What comes as a jsonb object in the server is read by PostgreSQL's iterator;
- * from the names and values on the way is the same as here.
+ * A server reads arguments of type jsonb by PostgreSQL's iterator; names and values
+ * are then processed as here.
  */
 #include "postgres.h"
 
@@ -29,7 +29,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	classify_call(span_make(tool, (int) tool_length), &arguments, NULL, result, &effects);
 	check_effects(&effects, result);
 
-	/* The same as a tool of the user's own, whose meaning the input chooses. */
+	/* The same as a user-defined tool, whose meaning the input chooses. */
 	memset(&entry, 0, sizeof(entry));
 	entry.tool = span_of("mine");
 	entry.meaning = (ToolMeaning) (1 + size % TOOL_OTHER);

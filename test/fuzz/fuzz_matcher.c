@@ -1,6 +1,6 @@
 /*
  * fuzz_matcher.c
- *		Two texts, a byte a character, split by a NUL.
+ *		The similarity of two texts, separated by a NUL; each byte is a character.
  */
 #include "postgres.h"
 

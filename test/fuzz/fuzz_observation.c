@@ -7,7 +7,7 @@
 #include "signatures/call.h"
 #include "signatures/observation.h"
 
-/* Linked with the kernels, called by none of these. */
+/* The kernels need it to be linked, but do not call it here. */
 void
 edit_hash(Span old_text, Span new_text, ContentHash kind, char digits[5])
 {
@@ -50,7 +50,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				abort();
 	if (data[0] == 0 && (out.len != (int) size - 1 || memcmp(out.data, text, out.len) != 0))
 		abort();
-	/* Every byte that is not ASCII stays: the text keeps its encoding. */
+	/* All bytes that are not ASCII remain: the text keeps its encoding. */
 	if ((data[0] & 2) == 0)
 	{
 		int			before = 0;

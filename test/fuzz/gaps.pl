@@ -1,5 +1,5 @@
-# What interrupts.sh was told, the latest first: ms and what was asked; of what took
-# longer than the limit, the functions it was in.
+# Prints the delays that interrupts.sh measured, in ms, the longest first; for those
+# above the limit also the functions in which they occurred.
 use strict;
 use warnings;
 
@@ -38,9 +38,9 @@ while (my $line = <STDIN>)
 }
 foreach my $what (sort { $late{$b} <=> $late{$a} || $a cmp $b } keys %late)
 {
-	printf "%6.0f ms  %s%s\n", $late{$what}, $what, $cut_off{$what} ? ' (not to its end)' : '';
+	printf "%6.0f ms  %s%s\n", $late{$what}, $what, $cut_off{$what} ? ' (cut off)' : '';
 	print "             in $_\n" foreach sort keys %{ $places{$what} // {} };
 }
-print "not asked: $_: $failed{$_}\n" foreach sort keys %failed;
-printf "%d asked, %d later than %d ms, %d not to their end\n", scalar keys %late, scalar(grep { $_ > $limit } values %late), $limit, scalar keys %cut_off;
+print "failed: $_: $failed{$_}\n" foreach sort keys %failed;
+printf "%d calls, %d delays above %d ms, %d calls cut off\n", scalar keys %late, scalar(grep { $_ > $limit } values %late), $limit, scalar keys %cut_off;
 exit(%failed ? 1 : 0);

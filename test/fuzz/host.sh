@@ -4,12 +4,12 @@
 #   FUZZ_SECONDS=20   per fuzzer (short by default)
 #   FUZZ_RUNS=-1      or a number of runs
 #   FUZZERS='shell call observation matcher'
-#   MANY=1            without coverage: mutations by SEED of what earlier runs found, several
-#                     times as many in the same time; MANY=2 without the address sanitizer,
-#                     again five to ten times as many: a read behind an input and a write
-#                     behind a chunk are found, and build/fuzz/fuzz_NAME FILE says more
-# It begins with what is in corpus/; inputs that were found interesting are kept in
-# build/fuzz, so that a later run continues from there.
+#   MANY=1            without coverage: mutations by SEED of inputs that earlier runs found,
+#                     several times as many; MANY=2 without the address sanitizer, again five
+#                     to ten times as many: it detects reads beyond an input and writes beyond
+#                     a chunk, and build/fuzz/fuzz_NAME FILE reports details
+# Starts from the inputs in corpus/, and from those that earlier runs kept in build/fuzz
+# because they reached new code.
 
 set -euo pipefail
 
@@ -19,7 +19,7 @@ seconds=${FUZZ_SECONDS:-20}
 runs=${FUZZ_RUNS:--1}
 work=$top/build/fuzz
 
-# Says what to install and where; nothing is installed here.
+# Says what to install; installs nothing.
 need()
 {
 	echo "stepadv: make fuzz needs $1; on Debian or Ubuntu run" >&2
@@ -34,7 +34,7 @@ links()
 		"$clang" -x c "$1" -o /dev/null - 2>/dev/null
 }
 
-command -v "$clang" >/dev/null || need "clang, which is not there (CLANG names another: $clang)"
+command -v "$clang" >/dev/null || need "clang, but found no $clang (CLANG= names another)"
 links -fsanitize=fuzzer || need "libFuzzer, which $clang does not find (package libclang-rt-dev)"
 links -fsanitize=fuzzer,address,undefined || need "the address and undefined-behaviour sanitizers, which $clang does not find (package libclang-rt-dev)"
 echo '#include <xxhash.h>' | "$clang" -E -x c - >/dev/null 2>&1 || need "xxhash.h (package libxxhash-dev)"
@@ -47,7 +47,7 @@ kernels="call call_arguments effects observation patch render sequence_matcher s
 case ${MANY:-} in '') sanitizers=fuzzer,address,undefined ;; 1) sanitizers=address,undefined ;; *) sanitizers='undefined -fsanitize-trap=undefined' ;; esac
 mkdir -p "$work/objects"
 
-# Their common parts are compiled once.
+# The common objects of all targets are compiled once.
 compile()
 {
 	"$clang" -std=gnu11 -g -O2 -Wall -Werror -fno-omit-frame-pointer \
@@ -70,7 +70,7 @@ done
 for fuzzer in ${FUZZERS:-shell call observation matcher}; do
 	sources=$top/test/fuzz/fuzz_$fuzzer.c
 	if [ -n "${MANY:-}" ]; then program=many_$fuzzer; else program=fuzz_$fuzzer; fi
-	# Those that make signatures share the check of the grammar.
+	# Targets that make signatures check the grammar.
 	case $fuzzer in shell|call) sources="$sources $top/test/fuzz/check.c" ;; esac
 	compile -o "$work/$program" $sources $objects
 	mkdir -p "$work/corpus_$fuzzer"
@@ -84,8 +84,8 @@ for fuzzer in ${FUZZERS:-shell call observation matcher}; do
 		echo "$fuzzer ${SEED:-1} $runs_done $seconds" >>"$work/counts"
 		continue
 	fi
-	# Leak detection is off: what a kernel allocates lives as long as a
-	# server's memory context would let it, which here is one run.
+	# Leak detection is off: as in a server's memory context, allocations live until
+	# a reset, here at the end of each run.
 	"$work/$program" -max_total_time="$seconds" -runs="$runs" -max_len="${FUZZ_MAX_LEN:-4096}" -timeout=10 \
 		-detect_leaks=0 -print_final_stats=1 -artifact_prefix="$work/finding_${fuzzer}_" \
 		$([ ! -f "$dictionary" ] || echo "-dict=$dictionary") "$work/corpus_$fuzzer" $([ ! -d "$top/test/fuzz/corpus/$fuzzer" ] || echo "$top/test/fuzz/corpus/$fuzzer") 2>"$work/$fuzzer.log" ||

@@ -1,6 +1,6 @@
-# Every C function and aggregate, called with the worst arguments: what test/t/hostile.pl
-# does for some seconds, with one seed after the other.
-#   perl hostile.pl SECONDS SEED FOLDER    PGHOST and PGPORT say where; `stranger` is a role without rights
+# Calls every C function and aggregate with hostile arguments, as test/t/hostile.pl does,
+# for some seconds with one seed after another, as `stranger`, a role without privileges.
+#   perl hostile.pl SECONDS SEED FOLDER    on the server of PGHOST and PGPORT
 use strict;
 use warnings;
 use FindBin;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# How late a cancel acts: of every function in C over large input the longest time
-# of the processor between two looks whether somebody cancelled it (server/gaps.c).
-#   STEPS=5000000     how large the groups are; TEXT=2000000: texts and arrays, per ten bytes
-#   LIMIT=100         ms; of what takes longer the functions it was in are shown
-#   ONLY='hgpo|gae'   an expression over what is asked
-#   SECONDS_EACH=20   of the processor; of what takes longer the rest is not looked at
-#   CANCELS=3         besides, cancel each so often at random, and say how late that acted
-# Times of the processor: the machine may do other things.
+# The latency of a cancel: for every C function over large input, the longest processor
+# time between two checks for interrupts (server/gaps.c).
+#   STEPS=5000000     size of groups; TEXT=2000000: size of texts and arrays, in some ten bytes
+#   LIMIT=100         ms; for longer delays, the functions in which they occurred are shown
+#   ONLY='hgpo|gae'   a regular expression that selects calls
+#   SECONDS_EACH=20   processor time after which a call is cut off
+#   CANCELS=3         also cancel each call so often, at random times, and report the delay
+# All times are processor time, so that the machine may do other things.
 
 . "$(dirname "$0")/../harness/cluster.sh"
 
@@ -22,7 +22,7 @@ ask() { as_user psql -X -q -At "$@"; }
 ask -c 'CREATE EXTENSION stepadv'
 ask -v ON_ERROR_STOP=1 -v probe="$work/fuzz/server/probe.so" -v steps="${STEPS:-5000000}" -f "$work/fuzz/interrupts.sql"
 
-# One session, which holds the values.
+# One session, since it holds the values.
 session="SET search_path = fuzz, stepadv, pg_catalog; SET max_parallel_workers_per_gather = 0; SET work_mem = '1GB'; SET client_min_messages = error;"
 {
 	echo "$session"
@@ -36,5 +36,4 @@ as_user psql -X -q -At -f "$work/fuzz/asked.sql" >"$work/fuzz/said" 2>&1 || true
 mkdir -p "$top/build/fuzz"
 cp "$work/fuzz/said" "$top/build/fuzz/interrupts.said"
 
-# The longest first: ms, what, and below it the places, by their addresses in the library.
 perl "$top/test/fuzz/gaps.pl" "$library" "$limit" <"$work/fuzz/said"

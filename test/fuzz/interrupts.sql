@@ -1,6 +1,6 @@
--- Large input for every function in C, aggregates and window functions included: what is
--- asked of each is in the table asked, a row a query.  A function that finds no input here
--- is an error: whoever adds one says what is large for it.
+-- Large input for every C function, including aggregates and window functions; the table
+-- asked has a row per query.  A function without input here is an error: for a new
+-- function, add its large input.
 \set ON_ERROR_STOP 1
 \set QUIET 1
 \pset tuples_only on
@@ -19,7 +19,7 @@ CREATE FUNCTION cancelled_late() RETURNS float8 LANGUAGE c AS :'probe', 'cancell
 CREATE FUNCTION hold(text, anyelement) RETURNS void LANGUAGE c STRICT AS :'probe', 'hold';
 CREATE FUNCTION held(text, anyelement) RETURNS anyelement LANGUAGE c AS :'probe', 'held';
 
--- Rows of steps: many and long rollouts; states that nearly all or nearly none share.
+-- Rows of steps: many rollouts, long ones, and a single one.
 CREATE VIEW many AS SELECT i::bigint AS step_id, i / 5::bigint AS rollout, (i % 5)::integer AS n, abs(hashint8(i)::bigint) % 1000000 AS state, (i % 3)::bigint AS action,
 	(i % 7)::float8 AS reward, i % 11 = 0 AS success FROM generate_series(0, :steps - 1::bigint) i;
 CREATE VIEW long AS SELECT i::bigint AS step_id, i % 20::bigint AS rollout, (i / 20)::integer AS n, abs(hashint8(i)::bigint) % 100 AS state, (i % 3)::bigint AS action,
@@ -62,7 +62,7 @@ INSERT INTO held_values VALUES
 	('labels', 'jsonb', $$(SELECT jsonb_object_agg(i, 'v' || i) FROM generate_series(0, 100000) i)$$),
 	('lineage', 'token_lineage', $$(SELECT token_lineage(i, i / 100, i::integer % 100, ARRAY(SELECT (k * 7 + i / 100) % 1000 FROM generate_series(1, 10 + i % 100 * 2) k)::integer[], ARRAY[1, 2]) FROM generate_series(1, :steps / 50) i)$$);
 
--- Groups: what else a function cannot do without, by its name, or by that of the argument.
+-- Functions of groups: values of further arguments, for a function or for all (%).
 CREATE TABLE given (function text, argument text, value text);
 INSERT INTO given VALUES
 	('without_rollout', 'rollout_id', '1'),
@@ -88,7 +88,7 @@ FROM pg_proc p, unnest('{many,long,one}'::text[]) s
 WHERE p.pronamespace = 'stepadv'::regnamespace AND p.prokind = 'f' AND p.proargtypes[0] = 'rollout_group'::regtype
 ORDER BY p.proname COLLATE "C", s;
 
--- All the others.  [x] stands for the value x that is held.
+-- All other functions.  [x] stands for the held value x.
 CREATE FUNCTION spelled(said text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	v held_values;
@@ -131,7 +131,7 @@ FROM (VALUES ('normalise_observation', '{text,letters,digits,blanks,shell}'::tex
 	) q (function, values, query), unnest(q.values) t;
 UPDATE asked SET query = spelled(query);
 
--- Aggregates and window functions, over what is in the columns of rows.
+-- Aggregates and window functions, over rows.
 INSERT INTO asked (what, query)
 SELECT call, spelled(format('SELECT count(x) FROM (SELECT %s AS x FROM %s OFFSET 0) y', call, coalesce(rows, 'many')))
 FROM (VALUES ('best_at_k(array_agg(reward), 4)', NULL), ('maj_at_k(array_agg((state % 100000)::text), array_agg(success), 8)', NULL),
@@ -152,7 +152,7 @@ FROM (VALUES ('best_at_k(array_agg(reward), 4)', NULL), ('maj_at_k(array_agg((st
 	('state_cluster([text] || state, 0.9) OVER w', '(SELECT * FROM many LIMIT 4) many WINDOW w AS (PARTITION BY 1 ORDER BY step_id)')
 	) q (call, rows);
 
--- Values: in and out, kept and read again, and compared.
+-- Values: input, output, and storage.
 INSERT INTO asked (what, query)
 SELECT 'input of what is put out, ' || name, spelled(format('SELECT length(held(%L, NULL::rollout_group)::text::rollout_group::text)', name)) FROM unnest('{many}'::text[]) name;
 INSERT INTO asked (what, query)
@@ -161,14 +161,14 @@ INSERT INTO asked (what, query)
 SELECT 'kept ' || name, format('CREATE TABLE kept_%1$s (g rollout_group); INSERT INTO kept_%1$s SELECT held(%1$L, NULL::rollout_group); SELECT count(*) FROM kept_%1$s, rtmc(g)', name) FROM unnest('{many}'::text[]) name;
 INSERT INTO asked (what, query) SELECT 'kept as it is', format('CREATE TABLE kept_as_it_is (g rollout_group); ALTER TABLE kept_as_it_is ALTER g SET STORAGE EXTERNAL; INSERT INTO kept_as_it_is SELECT held(%1$L, NULL::rollout_group) AS g; SELECT count(*) FROM kept_as_it_is, rtmc(g)', 'many');
 
--- Options that make other ways through it.
+-- Options that select other code paths.
 INSERT INTO asked (what, query)
 SELECT call || ' of ' || s, format('SELECT count(*) FROM %s a', replace(call, 'g, ', format('held(%L, NULL::rollout_group), ', s)))
 FROM (VALUES ('hgpo(g, history_length => 10)'), ('history_states(g, ''set'', 2)'), ('history_states(g, ''observation_last'', 100)'), ('history_states(g, ''root'', 2)'),
 	('rtmc(g, visit => ''first'', normalise => true)'), ('batch_td(g, lambda => 0.5)'), ('batch_td(g, gamma => 1.0)'),
 	('gigpo(g, visit => ''first'', normalise => ''none'')'), ('loops(g, ''action'', 1000)'), ('resample(g, 1000)'), ('resample(g, 1000, replace => true)'),
 	('stepadv_internal.left_out(g, 10000, 1)'), ('decision_points(g, ''batch_td'')'), ('failure_points(g, ''batch_td'')')) q (call), unnest('{many,long,one}'::text[]) s
--- A thousand long rollouts are more than a value may hold.
+-- A thousand long rollouts exceed the size of a value.
 WHERE call NOT LIKE 'resample%' OR s = 'many';
 
 DO $$

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Random inputs, for a given time: make fuzz FUZZ=5min, 2h, 600.
 #   FUZZ=4min         for all targets together
-#   SEED=1            of what runs in a server; the kernels go on from what they found
-#   MANY=1            more of the kernels, without coverage (host.sh)
+#   SEED=1            for targets in a server; kernels continue from inputs that they found
+#   MANY=1            more inputs for kernels, without coverage (host.sh)
 #   FUZZERS='shell call observation matcher types calls hostile queries upkeep'
 # The first four are kernels that need no server (host.sh), the others run in one
-# (server.sh).  A line for each is added to build/fuzz/counts: target, seed, inputs,
-# seconds.  A finding stops the run, is named on the screen, and becomes a test.
+# (server.sh).  Each adds a line to build/fuzz/counts: target, seed, inputs, seconds.
+# A finding is printed and stops the run; it becomes a test.
 
 set -euo pipefail
 
@@ -20,12 +20,12 @@ in_seconds()
 		*[0-9]h) echo $((${1%h} * 3600)) ;;
 		*[0-9]min) echo $((${1%min} * 60)) ;;
 		*[0-9]s) echo "${1%s}" ;;
-		*[!0-9]*|'') echo "stepadv: FUZZ is $1; it is a time as 90s, 5min or 2h" >&2; exit 1 ;;
+		*[!0-9]*|'') echo "stepadv: FUZZ is $1, but must be a time such as 90s, 5min or 2h" >&2; exit 1 ;;
 		*) echo "$1" ;;
 	esac
 }
 
-# FUZZ_SECONDS is the time of each.
+# FUZZ_SECONDS is the time of each target.
 total=$(in_seconds "${FUZZ:-4min}")
 each=${FUZZ_SECONDS:-$((total / $(echo "$fuzzers" | wc -w)))}
 export FUZZ_SECONDS=$((each > 0 ? each : 1)) SEED=${SEED:-1}
@@ -36,7 +36,7 @@ mkdir -p "$top/build/fuzz"
 of_host=$(pick 'shell call observation matcher')
 of_server=$(pick 'types calls hostile queries upkeep')
 if [ -n "$of_host" ] && ! command -v "${CLANG:-clang}" >/dev/null; then
-	echo "skipped: $of_host(clang is not there: packages clang, libclang-rt-dev, libxxhash-dev)"
+	echo "skipped: $of_host(clang is missing: packages clang, libclang-rt-dev, libxxhash-dev)"
 	of_host=
 fi
 [ -z "$of_host" ] || FUZZERS=$of_host bash "$here/host.sh"

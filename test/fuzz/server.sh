@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is fuzzed in a server of its own, built with assertions; see run.sh.
+# The fuzz targets that run in a server of their own, built with assertions; see run.sh.
 #   FUZZ_SECONDS=20 SEED=1 FUZZERS='types calls hostile queries upkeep'
 
 . "$(dirname "$0")/../harness/cluster.sh"
@@ -17,7 +17,7 @@ out=$work/fuzz/out
 
 ask() { as_user psql -X -q -v ON_ERROR_STOP=1 "$@"; }
 
-# What was under way when a server process ended is in a file of it.
+# A server process writes its current input to a file, which remains after a crash.
 finding()
 {
 	mkdir -p "$top/build/fuzz"
@@ -27,14 +27,14 @@ finding()
 	exit 1
 }
 
-# target, inputs
+# count TARGET INPUTS
 count()
 {
 	echo "$2 inputs"
 	echo "$1 $seed $2 $seconds" >>"$counts"
 }
 
-# Each of a number of targets in one file: a share of the time for each.
+# in_functions TARGET N PATTERN: the N types or functions that match the pattern, each for 1/N of the time.
 in_functions()
 {
 	local n=$2
@@ -46,7 +46,7 @@ in_functions()
 	count "$1" "$(sed -n 's/^\([0-9]*\) inputs.*/\1/p' "$out" | awk '{n += $1} END {printf "%.0f", n}')"
 }
 
-# test/t/hostile.pl's calls, by a role without rights.
+# The calls of test/t/hostile.pl, by a role without privileges.
 hostile()
 {
 	mkdir -p "$work/hostile"
@@ -63,7 +63,7 @@ queries()
 	local end=$((SECONDS + seconds)) n=0 round=0
 
 	while [ $SECONDS -lt $end ]; do
-		# The errors in it are meant.
+		# It raises errors on purpose.
 		as_user psql -X -q -v random_queries=300 -v random_seed="$(awk "BEGIN {srand($seed + $round); print rand()}")" -f "$work/fuzz/parallel_fold.sql" >"$out" 2>&1 || true
 		grep -qE '^ +300 \| +(t|f)? +\| +0 \|' "$out" || finding "queries, round $round"
 		n=$((n + 300)) round=$((round + 1))

@@ -1,5 +1,5 @@
--- What is fuzzed inside of a server: types by their text and binary forms, functions by
--- what they are called with.  Variables: probe (the module), seconds, seed; ONLY by only.
+-- Fuzzing inside a server: text and binary forms of types, arguments of functions.
+-- Variables: probe (the module), queries (a file to write), seconds, seed, only (a pattern).
 \set QUIET 1
 \pset tuples_only on
 \pset format unaligned
@@ -9,7 +9,7 @@ SET search_path = fuzz, stepadv, pg_catalog;
 CREATE OR REPLACE FUNCTION fuzz_type(regtype, boolean, bytea[], float8, bigint) RETURNS text LANGUAGE c STRICT AS :'probe', 'fuzz_type';
 CREATE OR REPLACE FUNCTION fuzz_function(regprocedure, bytea[], float8, bigint) RETURNS text LANGUAGE c STRICT AS :'probe', 'fuzz_function';
 
--- Values to begin with: with every column and with few, of steps and of turns, lenient, empty.
+-- Initial values: with all columns and with few, of steps and of turns, lenient, empty.
 CREATE TEMP VIEW groups AS
 SELECT rollout_agg(i, i % 3, i::integer, i % 2, i % 4, i) AS g FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT rollout_agg(i, i % 3, i::integer, nullif(i % 2, 1), nullif(i % 4, 2), i / 3.0, i % 3 = 1, i + 1, 0.5, nullif(i, 2), 2, (i / 2)::integer, ARRAY[i, NULL]::float8[], i = 2, 7) FROM generate_series(1::bigint, 6) i
@@ -23,7 +23,7 @@ UNION ALL SELECT progress_fit(i, ARRAY[i % 3, i % 2]::real[], i % 2, 0.1, 'logis
 UNION ALL SELECT progress_fit(i, ARRAY[1 + i % 3, 10]::integer[], ARRAY[i % 2, 1]::real[], i % 2, 0.1) FROM generate_series(1::bigint, 6) i
 ;
 
--- Arguments, cut by \x01, elements of an array by \x02; a vocabulary of the user's own.
+-- Initial arguments, separated by \x01; elements of an array by \x02.
 CREATE TEMP TABLE calls (function text, given text);
 INSERT INTO calls VALUES
 	('action_signature', E'bash\x01{"command": "cd /testbed && sed -n ''1,5p'' a.py | grep x > b; pytest -q t.py::T"}\x01t\x01md5\x01relative\x01/testbed'),
@@ -58,7 +58,7 @@ INSERT INTO calls SELECT 'resample', g::text || E'\x012\x017\x01t' FROM groups;
 INSERT INTO calls SELECT 'by_turn', g::text || E'\x01' || a FROM groups, unnest('{set,sequence,last}'::text[]) a;
 INSERT INTO calls SELECT 'history_states', g::text || E'\x01' || a || E'\x012' FROM groups, unnest('{sequence,set,root,last,observation_last}'::text[]) a;
 
--- As the name alone, or with its types as regprocedure writes them.
+-- A function by its name, or by its name and types as in regprocedure.
 CREATE FUNCTION pg_temp.named(name text) RETURNS regprocedure LANGUAGE sql AS $$
 	SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace
 		AND replace(name, ' ', '') IN (p.proname, replace(p.oid::regprocedure::text, 'double precision', 'float8')) ORDER BY p.oid LIMIT 1

@@ -1,5 +1,5 @@
--- Random statements on a table whose groups are kept, in two ways: after every few of
--- them what is kept is what an attachment of the same columns says that keeps nothing.
+-- Random statements on tables whose groups are kept, by triggers and by refresh.  After every
+-- few of them, kept groups must equal those of an attachment that keeps nothing.
 -- Variables: statements, seed (0 to 1).
 \set QUIET 1
 \pset tuples_only on
@@ -25,7 +25,7 @@ BEGIN
 END
 $$;
 
--- What a user may do, by chance; an error of it is his.
+-- A random statement of a user; it may fail.
 CREATE FUNCTION statement(t text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	those text := any_of(format('g = %s', below(5)), format('r %% 7 = %s', below(7)), format('id %% 11 = %s', below(11)), format('g = %s AND r < %s', below(5), below(40)), 'h IS NULL', format('n > %s', below(12)));
@@ -74,7 +74,7 @@ BEGIN
 		BEGIN
 			EXECUTE one;
 			said := said || one;
-			-- what is undone leaves nothing behind
+			-- a statement that is rolled back has no effect
 			IF random() < 0.1 THEN
 				said := said || 'undone'::text;
 				RAISE EXCEPTION 'undone';

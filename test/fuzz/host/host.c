@@ -10,10 +10,10 @@
 #include "lib/stringinfo.h"
 
 /*
- * Chunks come from one region, which host_reset() takes back as a whole: a malloc of
- * each took half of the time.  What is around chunks and in those that were freed is
- * poisoned, so that the address sanitizer reports it; without it, bytes behind each
- * chunk show whether it was left in writing.
+ * Chunks come from one region, which host_reset() frees as a whole: malloc() for each
+ * took half of the time.  The address sanitizer reports accesses to gaps between chunks
+ * and to freed chunks, which are poisoned; without it, guard bytes after each chunk show
+ * writes beyond its end.
  */
 #define REGION_SIZE (((Size) 1) << 30)
 #define RED_ZONE 32
@@ -57,7 +57,7 @@ palloc(Size size)
 	return chunk;
 }
 
-/* Without the address sanitizer, what is behind a text cannot be read. */
+/* Without the address sanitizer, the text ends at a protected page, which detects reads beyond it. */
 char *
 host_text(const uint8_t *data, Size size)
 {

@@ -1,6 +1,6 @@
 /*
  * many.c
- *		Many inputs: mutations of files, without the coverage that takes most of libFuzzer's time.
+ *		Runs many mutations of files, without coverage, which takes most of libFuzzer's time.
  *
  * many SECONDS SEED FILE FOLDER...: prints the number of inputs.  After a crash FILE has
  * the input in its first MOST_BYTES bytes, and then its length as an int.
@@ -21,7 +21,7 @@ static Pool pool;
 static char *under_way;
 static char buffer[MOST_BYTES + 1];
 
-/* Of more files than there is room for, each is as likely to stay. */
+/* If there are too many files, each is kept with the same probability. */
 static void
 read_folder(const char *folder, int *n_seen)
 {
@@ -47,7 +47,7 @@ read_folder(const char *folder, int *n_seen)
 		closedir(dir);
 }
 
-/* Most inputs are short: there are many times more of these in the same time, and most mistakes need few bytes. */
+/* Most inputs are short: they take much less time, and most bugs need few bytes. */
 static int
 shortened(char *input, int length)
 {

@@ -1,9 +1,8 @@
 /*
  * postgres.h
- *		What the signature kernels need of PostgreSQL, outside a server.
+ *		The parts of PostgreSQL that the signature kernels need, outside a server.
  *
- * The address sanitizer sees each byte beyond an allocation (host.c); all are
- * freed after a run by host_reset().
+ * host.c detects accesses beyond allocations, which host_reset() frees after each run.
  */
 #ifndef HOST_POSTGRES_H
 #define HOST_POSTGRES_H
@@ -38,10 +37,10 @@ extern void *repalloc(void *pointer, Size size);
 extern void pfree(void *pointer);
 extern void host_reset(void);
 
-/* A copy of an input: a read beyond its end is found. */
+/* A copy of an input; a read beyond its end is detected. */
 extern char *host_text(const uint8_t *data, Size size);
 
-/* The number of the input where there are very many, else 0: not each is checked in every way. */
+/* The number of the input in many.c, which does not check every input in every way; else 0. */
 extern int64 host_turn;
 
 #endif							/* HOST_POSTGRES_H */

@@ -1,12 +1,12 @@
 /*
  * calls.c
- *		Functions, called with random bytes as arguments.
+ *		Calls functions with random bytes as arguments.
  *
- * An input is cut at bytes of 1 into arguments, each read by its type: text as it
- * is, jsonb and others by their input functions, text[] cut at bytes of 2; an
- * argument that is missing is NULL.  Any result of the function is right, but
- * for an internal error, a crash, and a value of ours that does not come back from
- * its text and its binary form.
+ * Bytes of value 1 separate the arguments of an input, which are read by type: text
+ * as it is, jsonb and others by their input functions, elements of text[] between
+ * bytes of value 2.  A missing argument is NULL.  Findings are internal errors,
+ * crashes, and values of our types that differ after output and input of their text
+ * or binary form.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@ typedef struct Callee
 	Oid			type[MAX_ARGUMENTS];
 	FmgrInfo	in[MAX_ARGUMENTS];
 	Oid			in_parameter[MAX_ARGUMENTS];
-	bool		has_forms;		/* what it gives is of a type of ours */
+	bool		has_forms;		/* the result has one of our types */
 	TypeForms	result;
 } Callee;
 
@@ -71,7 +71,7 @@ find_callee(Oid function, Callee *callee)
 	fmgr_info(function, &callee->function);
 }
 
-/* NULL: no more of them. */
+/* The next piece, or NULL at the end. */
 static char *
 cut(char **rest, char mark)
 {
@@ -115,7 +115,7 @@ read_arguments(Callee *callee, char *input, NullableDatum *arguments)
 	}
 }
 
-/* True: answered. */
+/* Returns whether the function returned a result. */
 static bool
 try_call(Callee *callee, char *input)
 {

@@ -1,12 +1,12 @@
 /*
  * gaps.c
- *		How long a backend does not look whether it has been cancelled.
+ *		How long a backend goes without a check for interrupts.
  *
- * A timer of its own CPU time marks an interrupt as pending, and looks at every
- * tick whether CHECK_FOR_INTERRUPTS has taken the mark away.  Nothing is
- * cancelled by that: one run measures every moment of a query, whatever else the
- * machine does.  Who looks at the reason and not at the mark (the regular
- * expressions of servers up to 15) seems not to look: cancel_after() cancels.
+ * A timer of the backend's CPU time sets InterruptPending, and looks at every tick
+ * whether CHECK_FOR_INTERRUPTS has cleared it.  This does not cancel the query, so
+ * one run measures every moment of it, whatever else the machine does.  Code that
+ * waits for QueryCancelPending (the regular expressions of servers up to 15) seems
+ * not to check; cancel_after() really cancels.
  */
 #include "postgres.h"
 
@@ -44,11 +44,11 @@ typedef struct Place
 static volatile bool asked = false;
 static volatile int64 asked_at;
 static volatile int64 longest;
-static volatile bool told;		/* this gap is among the places */
+static volatile bool told;		/* the current gap is among the places */
 static volatile int n_places;
 static Place places[MAX_PLACES];
 static int64 limit;
-static volatile int64 ends_at;	/* what takes longer is cancelled */
+static volatile int64 ends_at;	/* CPU time at which the query is cancelled */
 
 static int64
 cpu_time(void)
@@ -104,13 +104,13 @@ look(SIGNAL_ARGS)
 	errno = save_errno;
 }
 
-/* gaps_begin(limit_ms integer, most_ms integer): of what takes more CPU time than most, the rest is not looked at */
+/* gaps_begin(limit_ms integer, most_ms integer): cancels the query after most_ms of CPU time */
 Datum
 gaps_begin(PG_FUNCTION_ARGS)
 {
 	void	   *frame;
 
-	backtrace(&frame, 1);		/* loads what it needs, which a handler must not */
+	backtrace(&frame, 1);		/* loads its library, which a signal handler must not do */
 	limit = (int64) PG_GETARG_INT32(0) * 1000;
 	ends_at = cpu_time() + (int64) PG_GETARG_INT32(1) * 1000;
 	asked = false;
@@ -120,7 +120,7 @@ gaps_begin(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* gaps_end() text: the longest in ms; a line for each place beyond the limit, innermost frame first */
+/* gaps_end() text: the longest gap in ms; a line for each place above the limit, innermost frame first */
 Datum
 gaps_end(PG_FUNCTION_ARGS)
 {
@@ -146,7 +146,7 @@ gaps_end(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * A cancel, really
+ * Real cancels
  * ----------
  */
 
@@ -164,7 +164,7 @@ cancel(SIGNAL_ARGS)
 	errno = save_errno;
 }
 
-/* cancel_after(microseconds integer): so much CPU time from now */
+/* cancel_after(microseconds integer): cancels after this much CPU time */
 Datum
 cancel_after(PG_FUNCTION_ARGS)
 {
@@ -174,7 +174,7 @@ cancel_after(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* cancelled_late(): the CPU time since then in ms, what it takes to clean up included; NULL: it was over before */
+/* cancelled_late(): the CPU time since the cancel in ms, including cleanup; NULL if the query ended before it */
 Datum
 cancelled_late(PG_FUNCTION_ARGS)
 {
@@ -185,7 +185,7 @@ cancelled_late(PG_FUNCTION_ARGS)
 }
 
 /* ----------
- * Large values that are there at once
+ * Large values that a session holds
  * ----------
  */
 
@@ -198,7 +198,7 @@ static struct
 } holding[MAX_HELD];
 static int	n_holding = 0;
 
-/* hold(name text, value anyelement): a value of variable length, for this session */
+/* hold(name text, value anyelement): keeps a value of variable length for this session */
 Datum
 hold(PG_FUNCTION_ARGS)
 {
@@ -212,7 +212,7 @@ hold(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* held(name text, like anyelement) anyelement: not a copy */
+/* held(name text, like anyelement) anyelement: the value itself, not a copy */
 Datum
 held(PG_FUNCTION_ARGS)
 {

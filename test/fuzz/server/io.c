@@ -1,10 +1,10 @@
 /*
  * io.c
- *		Text and binary forms of types, any number of them.
+ *		Fuzzing of text and binary forms of types.
  *
- * What is accepted must come back from both forms as the same value, and what is
- * refused be refused with an error of its own: one that says "internal" is a
- * finding, as is a crash, of which note_input() tells.
+ * An accepted value must be unchanged after output and input in both forms.  A refused
+ * one must raise an error other than an internal error.  A crash is a finding too, for
+ * which note_input() keeps the input.
  */
 #include "postgres.h"
 
@@ -82,7 +82,7 @@ round_trip(TypeForms *forms, Datum value)
 	return NULL;
 }
 
-/* True: accepted. */
+/* Returns whether the input was accepted. */
 static bool
 try_input(TypeForms *forms, bool binary, char *input, int length)
 {

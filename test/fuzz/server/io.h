@@ -19,10 +19,10 @@ typedef struct TypeForms
 
 extern void find_forms(Oid type, TypeForms *forms);
 
-/* What is wrong with a value that comes back from its forms, or NULL; an error is wrong, too. */
+/* Returns how a value changes when it is written and read in both forms, or NULL; may raise an error. */
 extern const char *round_trip(TypeForms *forms, Datum value);
 
-/* The value from its binary form, which may leave out what is never read. */
+/* The value read from its binary form, which may leave out parts that are never read. */
 extern Datum as_it_comes(TypeForms *forms, Datum value);
 
 #endif							/* PROBE_IO_H */

@@ -1,6 +1,6 @@
 /*
  * module.c
- *		What runs in a server for the tests alone: never installed.
+ *		A module for tests only, never installed.
  */
 #include "postgres.h"
 

@@ -53,7 +53,7 @@ keep_input(Pool *pool, const char *bytes, int length)
 	set_input(pool, place, bytes, length);
 }
 
-/* Replaces `removed` bytes at a place by others, as far as there is room. */
+/* Replaces bytes at a place by others, as many as there is room for. */
 static int
 exchange(char *buffer, int length, int at, int removed, const char *added, int n_added)
 {
@@ -116,7 +116,7 @@ mutate_once(Pool *pool, char *buffer, int length)
 			}
 		case 7:
 			{
-				/* A number of a binary form: they stand at multiples of their width. */
+				/* A number of a binary form, aligned to its width. */
 				uint64		number = (uint64) numbers[random_below(pool, lengthof(numbers))] + (random_below(pool, 4) == 0 ? random_below(pool, 8) : 0);
 				int			width = 1 << random_below(pool, 4);
 
@@ -125,7 +125,7 @@ mutate_once(Pool *pool, char *buffer, int length)
 				return exchange(buffer, length, at, Min(width, length - at), bytes, Min(width, length - at));
 			}
 		default:
-			/* a digit for a digit */
+			/* replaces a digit by another */
 			while (at < length && (buffer[at] < '0' || buffer[at] > '9'))
 				at++;
 			if (at < length)
@@ -156,7 +156,7 @@ make_valid_text(char *buffer, int length)
 			buffer[i] = ' ';
 		else if ((unsigned char) buffer[i] >= 0x80)
 		{
-			/* a character of two bytes, where there is room */
+			/* a character of two bytes, if there is room */
 			if (i + 1 < length)
 			{
 				buffer[i] = (char) 0xc3;

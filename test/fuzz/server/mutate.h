@@ -14,7 +14,7 @@ typedef struct Input
 	char	   *bytes;
 } Input;
 
-/* The source of new inputs: those given, and those since then that were accepted. */
+/* The source of new inputs: those given, and some that were accepted since. */
 typedef struct Pool
 {
 	uint64		random;
@@ -27,16 +27,16 @@ extern void seed_random(Pool *pool, int64 seed);
 extern uint64 next_random(Pool *pool);
 extern uint32 random_below(Pool *pool, uint32 n);
 
-/* A copy takes the place of the input that is there. */
+/* Replaces the input at a place by a copy of the bytes. */
 extern void set_input(Pool *pool, int place, const char *bytes, int length);
 
-/* Writes to a buffer of MOST_BYTES + 1 bytes, with a NUL behind. */
+/* Writes an input and a NUL to a buffer of MOST_BYTES + 1 bytes; returns its length. */
 extern int	make_input(Pool *pool, char *buffer);
 
-/* As text is when it comes to a function: without a NUL, of valid characters. */
+/* Replaces NULs and invalid characters, so that a function can get it as text. */
 extern void make_valid_text(char *buffer, int length);
 
-/* It led somewhere. */
+/* Keeps some of the inputs that were accepted. */
 extern void keep_input(Pool *pool, const char *bytes, int length);
 
 #endif							/* PROBE_MUTATE_H */

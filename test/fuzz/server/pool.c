@@ -1,6 +1,6 @@
 /*
  * pool.c
- *		Inputs that SQL gives, and where the one under way is noted.
+ *		Inputs given by SQL, and a file with the current one.
  */
 #include "postgres.h"
 

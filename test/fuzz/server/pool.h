@@ -1,6 +1,6 @@
 /*
  * pool.h
- *		Inputs that SQL gives, and where the one under way is noted.
+ *		Inputs given by SQL, and a file with the current one.
  */
 #ifndef PROBE_POOL_H
 #define PROBE_POOL_H
@@ -10,7 +10,7 @@
 
 extern Pool *make_pool(ArrayType *given, int64 seed);
 
-/* Where what crashed a server is found: a file with the input that is under way. */
+/* Writes the current input to a file, where it is found after a crash. */
 extern void note_input(const char *what, const char *bytes, int length);
 
 #endif							/* PROBE_POOL_H */

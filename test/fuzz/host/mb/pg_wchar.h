@@ -1,6 +1,6 @@
 /*
  * pg_wchar.h
- *		What the signature kernels need of PostgreSQL's UTF-8 and surrogates.
+ *		PostgreSQL's functions for UTF-8 and surrogates, for the signature kernels.
  */
 #ifndef HOST_PG_WCHAR_H
 #define HOST_PG_WCHAR_H
@@ -33,7 +33,7 @@ pg_utf_mblen(const unsigned char *s)
 	return *s < 0x80 ? 1 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : 4;
 }
 
-/* The first byte says how many follow, of six bits each. */
+/* The first byte determines how many bytes follow, with six bits each. */
 static inline unsigned char *
 unicode_to_utf8(pg_wchar c, unsigned char *bytes)
 {

@@ -1,11 +1,11 @@
 /*
  * builtins.h
- *		What the signature kernels need of PostgreSQL's conversions.
+ *		PostgreSQL's conversions, for the signature kernels.
  */
 #ifndef HOST_BUILTINS_H
 #define HOST_BUILTINS_H
 
-/* The digits, without a NUL behind; returns how many. */
+/* Writes the digits without a final NUL; returns their number. */
 static inline int
 pg_ulltoa_n(uint64 number, char *digits)
 {
