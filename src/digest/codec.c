@@ -7,7 +7,7 @@
 #include "common/int.h"
 #include "miscadmin.h"
 
-#include "digest/codec.h"
+#include "digest/bytes.h"
 
 /* ----------
  * Encoding and decoding

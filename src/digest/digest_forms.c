@@ -10,7 +10,7 @@
 #include "fmgr.h"
 #include "libpq/pqformat.h"
 
-#include "digest/codec.h"
+#include "digest/bytes.h"
 #include "hex.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_digest_in);

@@ -28,7 +28,7 @@
 #include "analysis/summary.h"
 #include "checked_arguments.h"
 #include "arrays.h"
-#include "digest/codec.h"
+#include "digest/bytes.h"
 #include "matrix.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_digest);

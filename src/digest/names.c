@@ -7,20 +7,10 @@
 
 #include "utils/memutils.h"
 
-#include "digest/codec.h"
+#include "digest/bytes.h"
 
 /* Tables have fewer columns; a digest with more is invalid. */
 #define MOST_NAMES 1000
-
-void
-refuse_digest(const DigestReader *reader)
-{
-	ereport(ERROR,
-			(errcode(reader->sqlerrcode),
-			 errmsg("invalid group_digest"),
-			 errhint("A digest is made by group_digest and rollup.")));
-	pg_unreachable();
-}
 
 void
 digest_write_names(StringInfo bytes, const Category *methods, int n_methods, const Category *measures, int n_measures)

@@ -23,7 +23,7 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
-#include "digest/codec.h"
+#include "digest/bytes.h"
 #include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_digest_counts);

@@ -15,7 +15,7 @@
 
 #include "aggregate.h"
 #include "compat.h"
-#include "digest/codec.h"
+#include "digest/bytes.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_digest_rollup);
 

@@ -92,13 +92,6 @@ add_next_step(GroupBuilder *builder, const StepRow *row)
 	return true;
 }
 
-static inline void
-group_builder_add_step(GroupBuilder *builder, const StepRow *row)
-{
-	if (!likely(add_next_step(builder, row)))
-		group_builder_add(builder, row);
-}
-
 /* Iterates over steps in order of arrival: for (…; next_step(&walk, &row);) */
 typedef struct RowWalk
 {

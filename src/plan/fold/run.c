@@ -116,7 +116,8 @@ add_run(GroupFoldState *fold)
 		input->stored_step = data;
 		if (!read_next_stored_step(input, same_rollout, &step))
 			break;
-		group_builder_add_step(fold->builder, &step);
+		if (!likely(add_next_step(fold->builder, &step)))
+			group_builder_add(fold->builder, &step);
 		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
 		row++;
 	}

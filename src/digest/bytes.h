@@ -1,9 +1,9 @@
 /*
- * codec.h
+ * bytes.h
  *		The bytes of a digest: appended to a buffer, and read by a reader that validates every byte.
  */
-#ifndef STEPADV_DIGEST_CODEC_H
-#define STEPADV_DIGEST_CODEC_H
+#ifndef STEPADV_DIGEST_BYTES_H
+#define STEPADV_DIGEST_BYTES_H
 
 #include "port/pg_bswap.h"
 
@@ -185,4 +185,4 @@ require_end(const DigestReader *reader)
 		refuse_digest(reader);
 }
 
-#endif							/* STEPADV_DIGEST_CODEC_H */
+#endif							/* STEPADV_DIGEST_BYTES_H */
