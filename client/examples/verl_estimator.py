@@ -1,8 +1,8 @@
-"""Advantages of stepadv in verl: an advantage estimator called stepadv.
+"""stepadv's advantages in verl: an advantage estimator named stepadv.
 
-Import this module where the trainer is made, call install() once, and set algorithm.adv_estimator=stepadv.  An
-agent loop puts what its steps were into extra_fields["steps"]: a list with a dict of observation and action for
-each turn of the model.  Environment: STEPADV, a connection string; STEPADV_METHOD, rtmc unless it says otherwise.
+Import this module where the trainer is created, call install() once, and set algorithm.adv_estimator=stepadv.  The
+agent loop must set extra_fields["steps"] to a list with a dict of observation and action for each turn of the model.
+Environment variables: STEPADV, a connection string; STEPADV_METHOD, the method (default rtmc).
 """
 
 import os
@@ -20,7 +20,7 @@ rows = {}
 
 @register_adv_est("stepadv")
 def stepadv_advantages(token_level_rewards, response_mask, index=None, config=None, non_tensor_batch=None, **kwargs):
-    """Rollouts of one uid are a group; each turn's tokens have its step's advantage."""
+    """Rollouts with the same uid are a group.  The tokens of a turn get the advantage of its step."""
     steps = (non_tensor_batch or rows)["steps"]
     outcomes = token_level_rewards.sum(-1).tolist()
     rollouts = [
@@ -36,7 +36,7 @@ def stepadv_advantages(token_level_rewards, response_mask, index=None, config=No
 
 
 def install():
-    """verl hands the columns that are no tensors to its own estimator gdpo alone: here they are kept for ours."""
+    """verl passes columns that are not tensors only to its own estimator gdpo, so keep them here for ours."""
     original = ray_trainer.compute_advantage
 
     def compute_advantage(data, *arguments, **more):

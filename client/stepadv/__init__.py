@@ -1,4 +1,4 @@
-"""stepadv, the client: imports runs of agents into PostgreSQL tables, exports steps for trainers."""
+"""The stepadv client: imports rollouts of agents into PostgreSQL, exports steps for trainers, makes reports."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ __all__ = ["Batch", "advantages", "insert", "per_token"]
 
 
 def __getattr__(name: str) -> Any:
-    """What is for training loops is loaded when it is used: the program does without."""
+    """Imports the functions for training loops when they are first used: the program does not need them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from stepadv import trainer

@@ -15,17 +15,17 @@ from stepadv.text import perhaps, quoted
 
 Rows = Sequence[Mapping[str, Any]]
 Parts = Sequence[tuple[Mapping[str, Any], Rows]]
-# How struct packs a number, and those of an array, with their type.
+# By type: the struct format of a field (length and number); that of an array's element, and the element type's oid.
 SCALARS = {"integer": "!ii", "bigint": "!iq", "double precision": "!id", "boolean": "!i?"}
 ARRAYS = {"real[]": ("f", 700), "integer[]": ("i", 23)}
-# What COPY begins with, and how many rows it is given at a time: the server works on them while we make the next.
+# The header of COPY data, and how many rows are sent at a time: the server reads them while we encode the next.
 SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 SENT_FIRST, SENT_AT_ONCE = 100, 500
 
 
 def copy(connection: Connection, schema: str, table: str, parts: Parts, types: dict[str, Column]) -> None:
-    """COPY of rows in parts, each after what all its rows have, whatever they say themselves.  What some rows do not
-    have is NULL, but step_no their number within the part."""
+    """Copies rows into a table.  A part has the values that all its rows share, which override the rows' own, and the
+    rows.  A column that a row lacks is NULL, except step_no: the row's number within its part, from 0."""
     rows = list(chain.from_iterable(some for _, some in parts))
     shared = list(parts[0][0])
     own = [name for name in dict.fromkeys(chain({"step_no"} & types.keys(), *rows)) if name not in shared]
@@ -54,7 +54,7 @@ def copy(connection: Connection, schema: str, table: str, parts: Parts, types: d
 
 
 def fields(values: list[Any], type: str, dump: Callable[[Any], Any]) -> list[bytes]:
-    """Each value after its length, as COPY takes it; -1: NULL."""
+    """The values as fields of COPY: the length, then the value; length -1 is NULL."""
 
     def field(value: Any) -> bytes:
         if value is None:
@@ -66,7 +66,7 @@ def fields(values: list[Any], type: str, dump: Callable[[Any], Any]) -> list[byt
         if type in SCALARS:
             pack, size = struct.Struct(SCALARS[type]).pack, struct.calcsize(SCALARS[type]) - 4
             return [field(value) if value is None else pack(size, value) for value in values]
-        # Of those of a batch many are the same.
+        # Many texts of a batch are equal.
         if type == "text":
             known = {value: field(value) for value in set(values)}
             return [known[value] for value in values]
@@ -79,8 +79,8 @@ def fields(values: list[Any], type: str, dump: Callable[[Any], Any]) -> list[byt
 
 
 def packed_arrays(values: list[Any], typecode: str, oid: int) -> list[Any] | None:
-    """Arrays of numbers of four bytes as the server takes them, which is a tenth of psycopg's work: dimensions, type,
-    length, first index; each number after its length.  None: some are something else."""
+    """Encodes arrays of four-byte numbers, in a tenth of psycopg's time: number of dimensions, flags, element type,
+    length, lower bound; then each number after its length.  None if a value is not such an array."""
     packed: list[Any] = []
     frames: dict[int, tuple[bytes, Callable[..., bytes], bytes]] = {}
     try:

@@ -1,4 +1,4 @@
-"""stepadv check: the state of an attachment, and what is wrong with it, by its public views."""
+"""stepadv check: shows the state and the problems of attachments, from their public views."""
 
 import argparse
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ HELP = "show the state of an attachment, and what is wrong with it"
 DESCRIPTION = """For each of your attachments, shows how many groups have verdicts and differ in them, how many steps
 share their state with another rollout, which rows cannot be used, and whether kept groups are fresh.  Exit status: 0;
 1 if a line begins with "!"; 2 if nothing could be checked."""
-MOST_PROBLEMS = 8  # kinds of them that are listed
-# A line, and whether something is wrong.
+MOST_PROBLEMS = 8  # kinds of problems that are listed
+# A line of output, and whether it reports a problem.
 Line = tuple[str, bool]
 GROUPS = """SELECT count(*), count(*) FILTER (WHERE n_judged > 0), count(*) FILTER (WHERE NOT uniform),
     coalesce(sum(n_steps) FILTER (WHERE shared_step_share IS NOT NULL), 0)::bigint,
@@ -74,7 +74,7 @@ def checked(connection: Connection, about: tuple[Any, ...]) -> Iterator[Line]:
         return connection.execute(f"{query} FROM {views[kind]}{rest}").fetchall()
 
     kept = [of_kept(*row) for row in connection.execute(KEPT, (oid, prefix))]
-    # Views over groups that are stale refuse to be read.
+    # If kept groups have a problem, reading the views over them may raise an error.
     if not any(is_wrong for _, is_wrong in kept):
         if "groups" in views:
             yield from of_groups(*rows(GROUPS, "groups")[0])

@@ -1,4 +1,4 @@
-"""The program stepadv: each command is a module with HELP, add_arguments(parser) and run(options), an exit status."""
+"""The program stepadv.  A command is a module: HELP, DESCRIPTION, add_arguments, and run, which returns the status."""
 
 import argparse
 import importlib
@@ -21,12 +21,12 @@ PURPOSE = "Imports rollouts of agents, exports steps for trainers, and reports t
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """The message may have the name of a file."""
+        """The message may contain the name of a file, which may contain control characters."""
         super().error(safe(message))
 
 
 def make_parser(wanted: str | None) -> argparse.ArgumentParser:
-    """Only the command that is wanted is loaded."""
+    """Loads only the module of the wanted command; None: those of all commands, for the help text."""
     from stepadv import database
 
     parser = Parser(prog="stepadv", description=PURPOSE)
@@ -45,7 +45,7 @@ def make_parser(wanted: str | None) -> argparse.ArgumentParser:
 
 
 def interrupt(number: int, frame: Any) -> NoReturn:
-    """psycopg then cancels what the server does, and nothing is committed."""
+    """On KeyboardInterrupt, psycopg cancels the query on the server and rolls the transaction back."""
     raise KeyboardInterrupt(number)
 
 
@@ -70,13 +70,13 @@ def main(arguments: list[str] | None = None) -> int:
         if wrong := next((word for word in unknown if word[:1] == "-" or not hasattr(options, "names")), None):
             similar = perhaps(wrong, options.parser._option_string_actions)
             options.parser.error(f"unrecognized arguments: {wrong}{similar}")
-        # Names of files after options.
+        # File names that follow options are among the unknown arguments.
         vars(options).get("names", []).extend(unknown)
         return int(options.run(options))
     except KeyboardInterrupt as interrupted:
         return 128 + int(interrupted.args[0])
     except BrokenPipeError:
-        # Whoever read has gone.
+        # The reader of our output has exited.  Keep Python from failing again when it flushes the output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Failed as failure:

@@ -1,4 +1,4 @@
-"""Connections, as psql makes them, and what a database must have."""
+"""Connections with the options of psql, and checks of what a database must have."""
 
 import argparse
 import re
@@ -12,10 +12,10 @@ from stepadv import __version__
 from stepadv.text import Failed
 
 Connection = psycopg.Connection[Any]
-# Names are those of PostgreSQL's catalog, whoever may create others.  The check of a foreign key is planned once, not
-# for every step; Citus has no generic plans.
+# Names resolve to PostgreSQL's catalog, even if other users have created objects with the same names.  The check of a
+# foreign key is planned once, not for every step; Citus has no generic plans.
 SETTINGS = {"search_path": "pg_catalog, pg_temp", "plan_cache_mode": "force_generic_plan", "jit": "off"}
-# For connections of our own.  Long texts take less time by lz4; a setting that is not the default stays.
+# For our own connections.  lz4 compresses long texts faster; it is not set if the setting is not the default.
 OF_PROGRAMS = SETTINGS | {"client_min_messages": "error", "default_toast_compression": "lz4"}
 CHANGE = """SELECT s.name, pg_catalog.current_setting(s.name), pg_catalog.set_config(s.name, s.value, {})
     FROM ROWS FROM (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::pg_catalog.text[])) s(name, value)
@@ -39,7 +39,7 @@ COLUMNS = """SELECT json_agg(json_build_array(r.name, a.attname, format_type(a.a
 class Column(NamedTuple):
     type: str
     default: str | None
-    is_key: bool  # of the primary key
+    is_key: bool  # in the primary key
     base: str  # the type under a domain
     category: str
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def words_of(error: psycopg.Error) -> str:
-    """What the server says, without where in itself it found it."""
+    """The message, detail and hint of an error, without its location in the server."""
     diagnostic = error.diag
     if diagnostic is None or diagnostic.message_primary is None:
         words = " ".join(str(error).split()).removeprefix("connection is bad: ") or type(error).__name__
@@ -63,13 +63,13 @@ def words_of(error: psycopg.Error) -> str:
         is_refused = isinstance(error, psycopg.errors.InsufficientPrivilege)
         hint = diagnostic.message_hint or ("ask its owner for it, or use another user (-U)" if is_refused else "")
         words = " ".join(part for part in (diagnostic.message_primary, detail) if part) + (f": {hint}" if hint else "")
-        # psycopg before 3.2 does not pass on what a server that ends the session says.
+        # psycopg before 3.2 does not pass on the message of a server that ends the session.
         is_lost = diagnostic.severity_nonlocalized == "FATAL"
     return f"the connection failed: {words}" if is_lost else words
 
 
 def connect(options: argparse.Namespace) -> Connection:
-    """To a database that has the extension, in this program's version."""
+    """Connects to a database, which must have the extension in this program's version."""
     name = options.dbname or None
     is_string = name is not None and ("=" in name or re.match(r"postgres(ql)?://", name))
     given: dict[str, Any] = {"host": options.host, "port": options.port, "user": options.username}
@@ -82,14 +82,14 @@ def connect(options: argparse.Namespace) -> Connection:
 
 
 def change(connection: Connection, settings: dict[str, str], is_local: bool = False) -> dict[str, str]:
-    """Until the end of the session or of the transaction (is_local); what was set before."""
+    """Changes settings until the end of the session or (is_local) of the transaction; returns their earlier values."""
     rows = connection.execute(CHANGE.format(is_local), (list(settings), list(settings.values())))
     return {name: before for name, before, _ in rows}
 
 
 @contextmanager
 def our_settings(connection: Connection) -> Iterator[None]:
-    """A transaction, or a part of one, after which settings are what they were."""
+    """A transaction, or a savepoint in one, with our settings; afterwards the previous settings apply again."""
     is_part = connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
     with connection.transaction():
         before = change(connection, SETTINGS, is_local=True)
@@ -99,9 +99,9 @@ def our_settings(connection: Connection) -> Iterator[None]:
 
 
 def columns_of(connection: Connection, schema: str, *relations: str) -> list[dict[str, Column]]:
-    """Of each relation; none, if it does not exist."""
+    """The columns of each relation by name; none if it does not exist."""
     found: dict[str, dict[str, Column]] = {name: {} for name in relations}
-    # One row: psycopg takes as long for a value as the server for a column.
+    # As one value: psycopg needs as long to read a value as the server to look up a column.
     for relation, column, *about in value(connection, COLUMNS, list(relations), schema) or []:
         found[relation][column] = Column(*about)
     return list(found.values())

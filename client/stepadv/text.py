@@ -1,4 +1,4 @@
-"""Messages: names that are safe on a terminal, counts, the nearest name."""
+"""For messages: text that is safe on a terminal, quoted names, counts, the most similar name."""
 
 import difflib
 import re
@@ -9,7 +9,7 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\
 
 
 def safe(text: object) -> str:
-    """A text with question marks for characters that control a terminal."""
+    """Replaces characters that control a terminal by question marks."""
     return _UNSAFE.sub("?", str(text))
 
 
@@ -18,7 +18,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def quoted(*names: str) -> str:
-    """A name as SQL, with those of what it is in."""
+    """A quoted SQL identifier; the names before the last qualify it."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
@@ -27,7 +27,7 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def perhaps(name: str, names: Iterable[str]) -> str:
-    """The most similar name, to be added to a message."""
+    """A suggestion of the most similar name, to be added to a message; empty if none is similar."""
     meant = re.sub("[^a-z0-9]+", "_", name.lower()[:63])
     names = list(names)
     found = difflib.get_close_matches(meant, names, 1, 0.6)

@@ -1,11 +1,11 @@
-"""For a training loop: rollouts go into the canonical tables, their advantages come back as arrays.
+"""For a training loop: inserts rollouts into the canonical tables and returns their advantages as arrays.
 
     import psycopg, stepadv
     batch = stepadv.insert(connection, rollouts, steps)
-    rtmc = stepadv.advantages(connection, batch, methods=["rtmc"])["rtmc"]    # rtmc[i][n]: of step n of rollouts[i]
+    rtmc = stepadv.advantages(connection, batch, methods=["rtmc"])["rtmc"]    # rtmc[i][n]: step n of rollouts[i]
 
-rollouts: a dict per rollout, of columns of <schema>.rollouts; steps: for each of them a list of dicts, of columns
-of <schema>.steps, in the order of its steps.  A group's rollouts that are there already count for its advantages.
+rollouts has a dict for each rollout, with columns of <schema>.rollouts.  steps has a list for each rollout: a dict for
+each step, in order, with columns of <schema>.steps.  Rollouts that a group already has count for its advantages.
 """
 
 import sys
@@ -20,12 +20,12 @@ from stepadv.binary import Parts, Rows
 from stepadv.database import Connection, columns_of, our_settings
 from stepadv.text import quoted
 
-Arrays = list["array[float]"]  # by rollouts
+Arrays = list["array[float]"]  # one for each rollout
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What was inserted: the columns of the group, and of each rollout its group and id, and how many steps it has."""
+    """An inserted batch: the key columns of groups; for each rollout, the key with its id, and the number of steps."""
 
     schema: str
     keys: tuple[str, ...]
@@ -34,7 +34,7 @@ class Batch:
 
 
 def insert(connection: Connection, rollouts: Rows, steps: Sequence[Rows], schema: str = "rl") -> Batch:
-    """Inserts rollouts with all their steps, or nothing; commits, unless the connection is within a transaction."""
+    """Inserts all rollouts with their steps, or nothing; commits unless the connection is in a transaction."""
     if len(rollouts) != len(steps):
         raise ValueError(f"{len(rollouts)} rollouts, but steps of {len(steps)}")
     made: list[dict[str, Any]] = []
@@ -58,9 +58,9 @@ def insert(connection: Connection, rollouts: Rows, steps: Sequence[Rows], schema
 
 
 def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("rtmc",)) -> dict[str, Arrays]:
-    """By method, of each rollout of the batch an array with a number for each of its steps; NaN: it is not judged."""
+    """For each method and rollout of the batch, an array with a number per step; NaN if the rollout is not judged."""
     with our_settings(connection):
-        # Of those that stand beside each other the groups are folded once.
+        # Methods that steps_compare has share one fold of the groups.
         beside = columns_of(connection, batch.schema, "steps_compare")[0] if len(methods) > 1 else {}
         together = {method: method for method in methods if method in beside}
         found = _of_view(connection, batch, "steps_compare", together) if together else {}
@@ -73,10 +73,10 @@ def advantages(connection: Connection, batch: Batch, methods: Sequence[str] = ("
 
 
 def _of_view(connection: Connection, batch: Batch, view: str, columns: dict[str, str]) -> dict[str, Arrays]:
-    """By method, of each rollout what is in the method's column.  A row per rollout, its numbers in one value, takes a
-    tenth of the time of a row per step."""
+    """Reads each method's column for each rollout.  One row per rollout, with all numbers in one value, takes a tenth
+    of the time of a row per step."""
     sent = "".join(f" || string_agg(float8send(coalesce(x.{quoted(c)}, 'NaN')), '')" for c in columns.values())
-    # One group after another: for all at once the planner may choose an index that leads to the rows of many more.
+    # One group at a time: for all groups at once the planner may choose an index scan that reads far more rows.
     groups = sorted({rollout[:-1] for rollout in batch.rollouts})
     values = [[group[k] for group in groups] for k in range(len(batch.keys))]
     keys, asked = ", ".join(map(quoted, batch.keys)), ", ".join("\0::text[]" for _ in batch.keys)
@@ -105,7 +105,7 @@ def _of_view(connection: Connection, batch: Batch, view: str, columns: dict[str,
 
 
 def per_token(advantages: Sequence[float], mask: Sequence[float]) -> list[float]:
-    """A number per token: a turn is a run of the mask that is not 0; the first has the first advantage, and so on."""
+    """A number per token: the nth turn, a run of nonzero mask values, gets the nth advantage; other tokens get 0."""
     begins = [bool(token) and (i == 0 or not mask[i - 1]) for i, token in enumerate(mask)]
     if sum(begins) != len(advantages):
         raise ValueError(f"the mask has {sum(begins)} turns, and there are advantages of {len(advantages)}")

@@ -21,12 +21,12 @@ file gets its name when it is complete.  Exit status: 0; 2 if nothing could be w
 write."""
 EPILOG = """shapes: steps (columns), messages (OpenAI), prompt_completion (TRL's SFT), verl (a row of its files),
 dpo (pairs, TRL), prm (stepwise supervision, TRL).  See docs/training.md."""
-# These teach the model to do as the step did.
+# Shapes that train the model to imitate the step.
 IMITATION = ("messages", "prompt_completion")
 
 
 def names(text: str) -> list[str]:
-    """Names of columns, with commas between them."""
+    """Splits a list of column names at its commas."""
     return [n for n in text.split(",") if n]
 
 
@@ -66,7 +66,7 @@ def file_to_write(path: str) -> Iterator[IO[str]]:
 
 
 def counted(lines: Lines) -> tuple[int, int, int]:
-    """Rows, those with an advantage, those with a negative one, which what is rounded off 0 is not."""
+    """The number of rows, of those with an advantage, and of those with a negative one beyond rounding errors."""
     query = "SELECT count(*), count(s.advantage), count(*) FILTER (WHERE s.advantage < -1e-12)"
     return lines.source.connection.execute(f"{query} FROM {lines.source.sql} s").fetchone() or (0, 0, 0)
 
@@ -92,7 +92,7 @@ def why_empty(lines: Lines) -> str:
 
 
 def write(connection: Connection, options: argparse.Namespace) -> int:
-    """How many lines were written."""
+    """Writes the lines and returns their number."""
     oid = find(connection, options.relation)
     steps = Relation(connection, find(connection, options.steps)) if options.steps else None
     lines = Lines(Source(connection, oid, options.group_by), options, steps)

@@ -1,4 +1,4 @@
-"""The conversation before a step of a rollout, and the step's own turn, as messages of OpenAI's form."""
+"""The conversation before a step of a rollout, and the step's own turn, as OpenAI messages."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ Message = dict[str, Any]
 
 
 class Step(NamedTuple):
-    """A step; args: JSON; said: the text beside a call."""
+    """A step.  args is JSON; said is the text that came with a call."""
 
     step_no: int
     turn: int | None
@@ -27,11 +27,11 @@ def fail(whose: str, problem: str, hint: str) -> Failed:
 
 
 def results_of(calls: list[Step], seen: str | None, whose: str) -> Iterator[Message]:
-    """What came back from the calls of a turn: each call's own result, and the user's messages besides."""
+    """The messages after the calls of a turn: each call's result, then the rest of what was seen, from the user."""
     told = []
     for call in calls:
         result = call.next_observation
-        # The observation is what was in the prompt.
+        # If they differ, the next step's observation counts: it was in the prompt.
         if len(calls) == 1 and seen is not None and (result is None or not seen.startswith(result + "\n")):
             result = seen
         elif result is None:
@@ -55,15 +55,15 @@ def message_of(turn: list[Step]) -> Message:
 
 
 class Conversation:
-    """Of one rollout, made up to the step that is asked for: problems of later turns do not matter."""
+    """The conversation of one rollout, built only up to the requested step: problems of later turns do not matter."""
 
     def __init__(self, steps: list[Step], metadata: Any, table: str) -> None:
-        """As imported, if the metadata has the messages; else built from the steps, of which table has all."""
+        """As imported if the metadata has the messages, else built from the steps.  table: its name, for errors."""
         self._table = table
         about = metadata if isinstance(metadata, dict) else {}
         self._turns: dict[Any, list[Step]] = {}
         for step in steps:
-            # A step without a turn is one by itself.
+            # A step without a turn is a turn of its own.
             self._turns.setdefault(("step", step.step_no) if step.turn is None else step.turn, []).append(step)
         self._place = {step.step_no: i for i, turn in enumerate(self._turns.values()) for step in turn}
         kept, system = about.get("messages"), about.get("system_prompt")
@@ -72,7 +72,7 @@ class Conversation:
         self._ends: list[int] = []
 
     def at(self, step_no: int, whose: str) -> tuple[list[Message], Message]:
-        """The messages before the turn of a step, and the turn's own."""
+        """The messages before the turn of a step, and the message of the turn."""
         if step_no not in self._place:
             raise Failed(f"{self._table} has no {whose}: it must have all steps")
         turns = list(self._turns.values())
@@ -85,12 +85,12 @@ class Conversation:
         return self._messages[:end], self._messages[end]
 
     def _tell(self, turn: list[Step], before: list[Step], whose: str) -> None:
-        """Observations are messages of the user or of a tool, actions those of the assistant."""
+        """Appends the messages of a turn: observations from the user or a tool, and the action from the assistant."""
         number, number_before = turn[0].turn, before[0].turn if before else None
         seen = turn[0].observation
         if seen is None and len(before) == 1:
             seen = before[0].next_observation
-        # Counted from 0 or from 1.
+        # Turns are numbered from 0 or from 1.
         most = number_before + 1 if number_before is not None else None if before else 1
         if number is not None and most is not None and number > most:
             hint = "insert it, or leave the rollout out"
@@ -113,7 +113,7 @@ class Conversation:
         number = -1
         for kept in self._kept or []:
             message = self._with_text(kept, whose)
-            # Demonstrations are no turns.
+            # Demonstrations are not turns.
             number += is_of_model(message) and not is_demo(message)
             if number == turn:
                 return messages, message
@@ -122,7 +122,7 @@ class Conversation:
         raise fail(whose, f"has no turn {turn if turn is not None else 'of its own'}", hint)
 
     def _with_text(self, message: Any, whose: str) -> Any:
-        """A message as it was: a mark such as {"observation": 3} is in the place of a text that a step has."""
+        """A message with its text.  A mark such as {"observation": 3} replaces a text that the step of turn 3 has."""
         mark = message.get("content") if isinstance(message, dict) else None
         if not isinstance(mark, dict) or not mark:
             return message
@@ -136,12 +136,12 @@ class Conversation:
 
 
 def weighted(prompt: list[Message], completion: Message) -> list[Message]:
-    """Only the last message is to be learned."""
+    """Weights with which only the last message is learned."""
     return [{**m, "weight": 0} if m.get("role") == "assistant" else m for m in prompt] + [{**completion, "weight": 1}]
 
 
 def without_call_ids(value: Any) -> Any:
-    """Without ids of calls, which are made up, to compare conversations."""
+    """Removes the ids of calls, which are made up, so that conversations can be compared."""
     if isinstance(value, list):
         return [without_call_ids(item) for item in value]
     if not isinstance(value, dict):

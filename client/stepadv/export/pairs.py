@@ -1,4 +1,4 @@
-"""Shape dpo: a pair per line, of what was done best and worst in one state."""
+"""Shape dpo: each line is a pair of the best and the worst action in one state."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,10 +8,10 @@ from stepadv.export.relation import Relation, literal
 from stepadv.export.shapes import Lines, dump, joined, members, whose
 from stepadv.text import Failed, quoted
 
-# What preference_pairs takes of the options that attach was given for all methods.
+# Options of attach for all methods that preference_pairs also has.
 NUMBERS = ("gamma", "prior", "baseline", "success_above")
 SHOWN = "chosen_q rejected_q gap gap_error confidence n_chosen_visits n_rejected_visits reason".split()
-# The states of steps.  If turns are the steps, any call of a turn has the state of the turn.
+# The states of the steps with these ids.  If turns are the steps, every call of a turn has the state of the turn.
 STATES = """ARRAY(SELECT t.state
     FROM unnest({}::bigint[]) u(step_id) JOIN stepadv.returns(g.rollouts) r ON r.step_id = u.step_id
     JOIN (SELECT x.rollout_id, x.step_no, x.state,
@@ -21,7 +21,7 @@ STATES = """ARRAY(SELECT t.state
 
 
 def identity(column: str, base: str) -> str:
-    """The expression that rollout_agg's callers make of an id."""
+    """The expression for an id as the bigint that rollout_agg takes."""
     if base in ("smallint", "integer", "bigint"):
         return f"{column}::bigint"
     if base == "numeric":
@@ -30,7 +30,7 @@ def identity(column: str, base: str) -> str:
 
 
 class Pairs:
-    """Of the groups of an attachment; those of a selection: of the states that it has a step in."""
+    """The pairs of the groups of an attachment; for a selection, only those in states of its steps."""
 
     def __init__(self, lines: Lines) -> None:
         source, options = lines.source, lines.options
@@ -46,7 +46,7 @@ class Pairs:
         self.rollouts = Relation(source.connection, rollouts) if rollouts else None
 
     def query(self, condition: str = "") -> str:
-        """Keys of the group, the steps of a pair, and its numbers."""
+        """The query of pairs: the key of the group, the ids of both steps, the key and the numbers as JSON."""
         options, values, given = self.lines.options, self.attachment.values, self.attachment.options
         arguments = {"min_gap": f"{literal(options.min_gap)}::float8", "min_visits": str(options.min_visits)}
         usable = {n: given[n] for n in NUMBERS if type(given.get(n)) in (int, float)}
@@ -78,7 +78,7 @@ class Pairs:
             yield from source.connection.execute(query, [*values, steps])
 
     def told(self, key: tuple[str | None, ...], step: int) -> tuple[str, list[Message], Message]:
-        """One of the two steps: its ids as JSON, the conversation before it, and its turn."""
+        """For one step of a pair: its ids as JSON, the conversation before it, and the message of its turn."""
         where, values = self.shown.where(self.keys, key, "x")
         step_id = "stepadv_step_id" if "stepadv_step_id" in self.shown.columns else "stepadv_step"
         ids = members({"rollout_id": "x.stepadv_rollout_id", "step_no": "x.stepadv_no", "step_id": f"x.{step_id}"})

@@ -1,4 +1,4 @@
-"""A relation of advantages: its columns, its group, the attachment it comes from, and where all steps are."""
+"""A relation with advantages: its columns, its group, its attachment, and the relation that has all steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepadv.text import Failed, perhaps, quoted
 OF_A_STEP = ("rollout_id", "step_no", "step_id")
 TOLD = ("rollout_id", "step_no", "observation", "action")
 
-# What the query of a view names, and so on, and who owns it.
+# The relation and all relations that it reads, directly or through views, with their kinds and owners.
 _BELOW = """
 WITH RECURSIVE below(oid) AS (
     SELECT %s::oid
@@ -20,19 +20,19 @@ WITH RECURSIVE below(oid) AS (
 SELECT c.oid, c.relkind::text, c.relowner FROM below b JOIN pg_class c ON c.oid = b.oid
 WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')"""
 
-# Reading a view runs its owner's code, so that a table of the same owner is trusted as much.
+# Reading a view runs its owner's code, so a table of the same owner can be trusted as much.
 _ATTACHMENTS = """
 SELECT c.oid, c.relowner FROM pg_class c WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r'
 AND c.relowner = ANY (%s::oid[]) AND has_table_privilege(c.oid, 'SELECT')"""
 
 
 def literal(value: object) -> str:
-    """A value as SQL, with any standard_conforming_strings."""
+    """A value as an SQL literal, for any standard_conforming_strings."""
     return "E'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 class Attachment(NamedTuple):
-    """The properties of a view, or of the views that it reads."""
+    """The attachment of a view, or of the views that it reads."""
 
     values: Relation
     keys: list[str]
@@ -62,12 +62,12 @@ class Relation:
             raise Failed(f'column "{name}" does not exist in {self.name}{hint}')
 
     def order(self, names: Iterable[str], alias: str = "s") -> str:
-        """The same in every database: numbers as numbers, everything else by the bytes of its text."""
+        """An order that is the same in every database: numbers by value, everything else by the bytes of its text."""
         cast = {n: "" if self.columns[n].category == "N" else '::text COLLATE "C"' for n in names}
         return ", ".join(f"{alias}.{quoted(n)}{how}" for n, how in cast.items())
 
     def where(self, names: Iterable[str], values: Iterable[str | None], alias: str) -> tuple[str, list[str]]:
-        """The condition that columns have these values, given as texts, that an index can answer; its parameters."""
+        """A condition that columns have these values, which are texts, and its parameters; it can use an index."""
         parts, given = [], []
         for name, value in zip(names, values, strict=True):
             column = f"{alias}.{quoted(name)}".replace("%", "%%")
@@ -76,7 +76,7 @@ class Relation:
         return " AND ".join(parts), given
 
     def rows(self, query: str, size: int = 100) -> Iterator[tuple[Any, ...]]:
-        """Rows of a query as they come: neither side holds many of them."""
+        """The rows of a query through a cursor, so that neither side holds many of them."""
         with self.connection.cursor(f"stepadv_{id(query)}") as cursor:
             cursor.itersize = size
             cursor.execute(query)
@@ -101,7 +101,7 @@ class Source(Relation):
                 raise Failed(f"{name} of {self.name} must be a number; its type is {self.columns[name].type}")
 
     def _attachment(self) -> Attachment | None:
-        """That whose views are below, if it is one."""
+        """The attachment of the views that the relation reads, if there is exactly one."""
         owners = sorted({owner for _, kind, owner in self._below if kind == "v"})
         found = []
         for oid, owner in self.connection.execute(_ATTACHMENTS, (owners,)).fetchall():
@@ -123,7 +123,7 @@ class Source(Relation):
         return "batch_td" in {kinds.get(oid) for oid in below}
 
     def all_steps(self, keys: list[str], given: Relation | None) -> Relation:
-        """Where the steps of the rollouts all are, not only those chosen: the table below."""
+        """The relation with all steps of the rollouts, not only the selected ones: as given, or the table below."""
         if given is not None:
             given.need([*keys, *TOLD], f"conversations need the columns of the group, {', '.join(TOLD)}")
             return given
@@ -136,7 +136,7 @@ class Source(Relation):
 
 
 def find(connection: Connection, name: str) -> int:
-    """The relation of a name on the user's search_path."""
+    """The oid of a relation, looked up with the user's search_path."""
     connection.execute("SET LOCAL search_path TO DEFAULT")
     oid = connection.execute("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid", (name,)).fetchone()
     connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")

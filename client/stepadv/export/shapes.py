@@ -1,4 +1,4 @@
-"""The lines of each shape, made as they are written."""
+"""Generators of the lines of each shape."""
 
 import itertools
 import json
@@ -12,7 +12,7 @@ from stepadv.export.relation import OF_A_STEP, Relation, Source, literal
 from stepadv.text import Failed, quoted
 
 Key = tuple[str | None, ...]  # of a rollout: its group and its id
-# What a line of shape steps has of the columns that the canonical tables have, and of selections.
+# Columns of canonical tables that a line of shape steps has if the relation has them.
 KNOWN = ("observation", "action", "tool", "args")
 TOKENS = ("prompt_token_ids", "response_token_ids", "response_mask", "rollout_logprobs")
 MEMBERS = {"messages": ("messages", "tools"), "prompt_completion": ("prompt", "completion", "tools")}
@@ -31,7 +31,7 @@ def joined(*objects: str) -> str:
 
 
 def members(items: dict[str, str]) -> str:
-    """The SQL expression of an object, as text.  A function has no more than a hundred arguments."""
+    """The SQL expression of a JSON object as text, in pieces, since a function takes at most 100 arguments."""
     pairs = [f"{literal(name)}::text, {item}" for name, item in items.items()]
     parts = [f"jsonb_build_object({', '.join(pairs[i : i + 40])})" for i in range(0, len(pairs), 40)]
     return f"({' || '.join(parts) if parts else 'jsonb_build_object()'})::text"
@@ -47,7 +47,7 @@ class Lines:
         """Looks up what the shape needs; steps: the relation with all steps, if it was given."""
         self.source, self.options, self.columns = source, options, source.columns
         source.need(options.columns or [])
-        # Pairs are of the groups that were attached.
+        # Pairs compare steps of the attachment's groups.
         self.keys = source.attachment.keys if options.shape == "dpo" and source.attachment else source.keys
         self.steps = source.all_steps(self.keys, steps) if options.shape != "steps" else None
         self._told = self._query_of_rollout() if self.steps else ""
@@ -57,8 +57,8 @@ class Lines:
         return {n: f"s.{quoted(n)}" if n != "advantage" else "s.advantage::float8" for n in names}
 
     def rows(self, items: list[str], names: tuple[str, ...] = OF_A_STEP) -> Iterator[tuple[Key, int, list[Any]]]:
-        """Of steps with an advantage, in their order: the key of the rollout, the number of the step, what else was
-        selected."""
+        """For each step with an advantage, in order: the key of the rollout, the number of the step, and the values
+        of items."""
         keys = [f"s.{quoted(n)}::text" for n in (*self.keys, "rollout_id")]
         listed = ", ".join([*keys, "s.step_no::bigint", "s.advantage::float8", *items])
         order = self.source.order([*self.keys, *names])
@@ -70,7 +70,7 @@ class Lines:
             yield row[:n], row[n], list(row[n + 2 :])
 
     def per_token(self) -> dict[str, str]:
-        """The advantage on each token of the mask, or on all."""
+        """An array with the advantage on each token of the mask, or on all tokens without one."""
         mask = "s.response_mask::boolean[]" if "response_mask" in self.columns else "NULL::boolean[]"
         if "response_token_ids" not in self.columns:
             return {}
@@ -85,7 +85,7 @@ class Lines:
         return members(self.items([*self.keys, *OF_A_STEP, *there, "advantage"]) | self.per_token())
 
     def metadata(self) -> str:
-        """The expression for the metadata of a step's rollout, as views over canonical tables have it."""
+        """The expression for the metadata of a step's rollout, a column of views over canonical tables."""
         column = self.columns.get("rollout_metadata")
         return "s.rollout_metadata::jsonb" if column and column.base == "jsonb" else "NULL::jsonb"
 
@@ -108,7 +108,7 @@ class Lines:
         return [Step(*row) for row in rows]
 
     def at(self, key: Key, step_no: int, metadata: Any) -> tuple[list[Message], Message]:
-        """The conversation before a step, and its turn; rows come rollout by rollout."""
+        """The conversation before a step, and its turn.  Only one is held, since rows come rollout by rollout."""
         if self._conversation is None or self._conversation[0] != key:
             self._conversation = key, self.conversation(key, metadata)
         return self._conversation[1].at(step_no, whose(step_no, key[-1]))
@@ -131,7 +131,7 @@ def steps(lines: Lines) -> Iterator[str]:
 
 
 def told(lines: Lines) -> Iterator[str]:
-    """A step per line, with its conversation: shapes messages and prompt_completion."""
+    """Shapes messages and prompt_completion: each line is a step with its conversation."""
     own = MEMBERS[lines.options.shape]
     lines.refuse(*own)
     for key, step_no, (beside, metadata) in lines.rows([lines.beside(), lines.metadata()]):
@@ -145,7 +145,7 @@ def told(lines: Lines) -> Iterator[str]:
 
 
 def verl(lines: Lines) -> Iterator[str]:
-    """A step per line, as a row of verl's, and the tokens as its rollout workers call them."""
+    """Shape verl: each line is a step as a row of verl's files, with the tokens under its rollout workers' names."""
     columns, source = lines.columns, lines.source
     for name in ("prompt_token_ids", "response_token_ids"):
         if name not in columns:
@@ -177,7 +177,7 @@ def verl(lines: Lines) -> Iterator[str]:
 
 
 def process(lines: Lines) -> Iterator[str]:
-    """A rollout per line: the prompt, each step, and its process reward."""
+    """Shape prm: each line is a rollout: the prompt, the steps, and their process rewards."""
     hint = "which process rewards need: the views of rtmc and batch_td have it"
     if "q" not in lines.columns:
         raise Failed(f"{lines.source.name} has no column q, {hint}")
