@@ -1,4 +1,4 @@
--- What test_export.py exports.
+-- Tables for test_export.py.
 SELECT count(*) FROM stepadv.create_tables('tr', partitions => 2, group_by => '{task_id}', views => '{all}');
 -- ---------- a group by hand
 -- In state "door": push (a, b, d; 1, 1 and 0: q = 2/3) and pull (c, e; 0: q = 0);
@@ -30,16 +30,16 @@ CREATE TABLE tr.copied AS TABLE tr.steps_rtmc;
 CREATE VIEW tr.nameless AS SELECT rollout_id, step_no, step_id, task_id AS task, advantage, observation FROM tr.steps_rtmc;
 CREATE VIEW tr.lacking AS SELECT * FROM tr.steps_rtmc WHERE step_id <> 1;
 
--- A turn is a step: the second of two calls stands for it, as the first does; turn 1 has no pair.
+-- A turn is a step: either of its two calls stands for it; turn 1 has no pair.
 SELECT count(*) FROM stepadv.create_tables('tt', partitions => 1, group_by => '{task_id}', unit => 'turn', views => '{all}');
 INSERT INTO tt.rollouts (task_id, rollout_id, outcome) SELECT 'T', r, r % 2 FROM generate_series(1, 4) r;
 INSERT INTO tt.steps (step_id, task_id, rollout_id, step_no, turn, observation, action) SELECT r * 10 + n, 'T', r, n, n / 3, 'place ' || n / 3, CASE n WHEN 2 THEN 'do ' || r % 2 WHEN 3 THEN 'end ' || r ELSE 'see' END FROM generate_series(1, 4) r, generate_series(1, 3) n;
 CREATE VIEW tt.second AS SELECT * FROM tt.steps_rtmc WHERE step_id = 32;
 CREATE VIEW tt.last AS SELECT * FROM tt.steps_rtmc WHERE step_no = 3;
 
--- ---------- chats as they were
--- Texts of 64 characters and more are left to the steps; two in a row, parts, calls
--- and the system are kept in full.
+-- ---------- chats as they were imported
+-- Only the steps have texts of 64 characters and more; two messages in a row, parts, calls
+-- and the system prompt are kept in full.
 CREATE TABLE docs (n bigint GENERATED ALWAYS AS IDENTITY, document text, source text);
 INSERT INTO docs (document) SELECT jsonb_build_array(
 	jsonb_build_object('task_id', 'chat', 'trial', 0, 'reward', 1, 'messages', jsonb_build_array(
@@ -62,12 +62,12 @@ INSERT INTO docs (document) SELECT jsonb_build_array(
 		jsonb_build_object('role', 'developer', 'content', 'Be nice.'),
 		jsonb_build_object('role', 'user', 'content', repeat('Where is my bag? ', 8)),
 		jsonb_build_object('role', 'assistant', 'content', 'No idea.'))),
-	-- Nothing to do for a model, and a content that looks like a mark: not kept.
+	-- No answer of a model, and a content that looks like a mark: messages are not kept.
 	jsonb_build_object('task_id', 'chat', 'trial', 2, 'reward', 0, 'messages', jsonb_build_array(jsonb_build_object('role', 'user', 'content', 'Hello'))),
 	jsonb_build_object('task_id', 'chat', 'trial', 3, 'reward', 0, 'messages', jsonb_build_array(
 		jsonb_build_object('role', 'user', 'content', jsonb_build_object('observation', 0)), jsonb_build_object('role', 'assistant', 'content', 'What?'))));
 SELECT count(*) FROM stepadv.create_tables('chats', partitions => 2, group_by => '{group_id}', views => '{all}');
--- What the client makes of them.
+-- The rows that the client makes of them.
 INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t0', 1, true, E'{"trial": 0, "task_id": "chat", "messages": [{"role": "system", "content": "Be nice."}, {"name": "eve", "role": "user", "content": {"observation": 0}}, {"role": "assistant", "content": {"action": 0}, "refusal": null, "reasoning_content": "hm"}, {"role": "user", "content": "short"}, {"role": "user", "content": "twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice "}, {"role": "assistant", "content": null, "tool_calls": [{"id": "x1", "type": "function", "function": {"name": "find", "arguments": "{\\"b\\":1,  \\"a\\":[2]}"}}, {"id": "x2", "type": "function", "function": {"name": "find", "arguments": "{broken"}}]}, {"role": "tool", "content": "error error error error error error error error error error error error error error error error error error error error error error error error error error error error error error ", "tool_call_id": "x2"}, {"role": "tool", "content": "found found found found found found found found found found found found found found found found found found found found found found found found found found found found found found ", "tool_call_id": "x1"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "x3", "type": "function", "function": {"name": "take", "arguments": "{}"}}]}, {"name": "take", "role": "tool", "content": {"observation": 3}, "tool_call_id": "x3"}, {"role": "assistant", "content": [{"text": "It is there. It is there. It is there. It is there. It is there. It is there. It is there. It is there. It is there. ", "type": "text"}]}, {"role": "user", "content": "Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. "}]}');
 INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t1', 0, false, '{"trial": 1, "task_id": "chat", "messages": [{"role": "developer", "content": "Be nice."}, {"role": "user", "content": {"observation": 0}}, {"role": "assistant", "content": "No idea."}]}');
 INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t2', 0, false, '{"trial": 2, "task_id": "chat"}');
@@ -95,7 +95,7 @@ INSERT INTO texts.steps (group_id, rollout_id, step_no, observation, action, arg
 CREATE TABLE tr.tokens (task text, rollout_id integer, step_no integer, step_id integer, advantage real, "select ""%s" text, response_token_ids integer[], response_mask integer[]);
 INSERT INTO tr.tokens VALUES ('t', 2, 1, 1, 0.5, 'b', '{7,8,9}', '{0,1,1}'), ('t', 10, 0, 2, -0.5, 'c', '{7,8}', NULL), ('t', 2, 0, 3, 0.25, 'a', NULL, NULL), ('s', 1, 0, 4, 0, 'd', '{}', '{}');
 
--- Names made to break out.
+-- Hostile names.
 CREATE SCHEMA "my schema; --";
 CREATE TABLE "my schema; --"."Adv""; %s" AS
 SELECT task AS "g'; %s --", rollout_id, step_no, step_id, advantage, 'x' AS "$$a$$", 'seen' AS observation, 'done' AS action FROM tr.tokens;

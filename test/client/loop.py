@@ -11,7 +11,7 @@ from stepadv import insert as insert_into  # noqa: E402
 
 
 def insert(connection, rollouts, steps):
-    """Rollouts that have ended, with all their steps."""
+    """Inserts finished rollouts with all their steps."""
     return insert_into(connection, rollouts, steps, schema="train")
 
 
@@ -20,7 +20,7 @@ def query(connection, text, *parameters):
 
 
 def claim(connection, n, lease="10 minutes"):
-    """Up to n groups for this trainer alone, as (run_id, policy_version, task_id), and the claim to give back."""
+    """Claims up to n groups: returns the claim, and the groups as (run_id, policy_version, task_id)."""
     rows = query(connection, """
         SELECT run_id, policy_version, task_id, claim
         FROM stepadv.claim_groups(NULL::train.steps_ready, %s, lease => %s::interval)""", n, lease)
@@ -28,7 +28,7 @@ def claim(connection, n, lease="10 minutes"):
 
 
 def steps(connection, claim, groups):
-    """A row per step. The arrays bring the condition to the index; the claim says which of their combinations are meant."""
+    """A row per step.  The arrays let the query use the index; the claim selects among their combinations."""
     columns = [sorted(set(column)) for column in zip(*groups, strict=True)]
     return query(connection, """
         SELECT s.task_id, s.rollout_id, s.step_no, s.response_token_ids, s.rollout_logprobs, s.advantage
@@ -42,7 +42,7 @@ def consume(connection, claim, policy_step):
 
 
 def train(connection, update, policy_step, n=16):
-    """One batch, if there is one: update gets its steps."""
+    """Trains on a batch, if there is one: update gets its steps."""
     held, groups = claim(connection, n)
     if groups:
         update(steps(connection, held, groups))

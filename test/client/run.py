@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of the client, in the words of TAP: run.py [NAME...] (of test_NAME.py)."""
+"""Runs tests of the client with TAP output: run.py [NAME...] (of test_NAME.py)."""
 
 import sys
 import traceback

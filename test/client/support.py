@@ -1,4 +1,4 @@
-"""What tests of the client have in common: a schema to import into, files, and the program's words."""
+"""Shared by the tests of the client: a schema to import into, files, and the program's output."""
 
 import contextlib
 import io
@@ -21,33 +21,33 @@ DATA = TOP / "test" / "data" / "import"
 PROGRAM = str(TOP / "client" / "bin" / "stepadv")
 
 
-# How the end of an import tells what was counted.
+# How the end of an import shows its counts.
 COUNTED = {
     "rollouts_added": r"^added: (\d+)", "steps_added": r"^added: .* (\d+) steps?$", "rollouts_updated": r"^changed: (\d+)",
     "rollouts_repeated": r"^known already: (\d+)", "steps_repeated": r"^known already: .* (\d+) steps?$", "bad": r"^could not be used: (\d+)",
     "contradictions": r"^could not be used: .* (\d+) contradict", "stepless_rollouts": r"^without a step: (\d+) of",
     "unjudged_rollouts": r", (\d+) without a verdict", "nul_replaced": r"U\+0000 in texts, now U\+FFFD \((\d+)\)",
 }  # fmt: skip
-# That nothing is judged: test_runs.py has it.
+# The warning that no rollout is judged, which test_runs.py tests.
 WARNING = re.compile(r"\*{78}\n(?:\* .*\n)+\*{78}\n")
 
 
 class Said:
-    """What a call of the program said."""
+    """The result of a call of the program."""
 
     def __init__(self, status: int, out: str, err: str):
         self.status, self.out, self.err = status, out, WARNING.sub("", err)
         self.warning = "".join(WARNING.findall(err))
 
     def count(self, *names: str) -> str:
-        """Of what was not loaded or repaired: by its name there."""
+        """Counts by names of COUNTED, or by names in the list of what was repaired or not loaded."""
         patterns = (COUNTED.get(name, rf"[ ,]{re.escape(name)} \((\d+)\)") for name in names)
         found = (re.search(pattern, self.out, re.M) for pattern in patterns)
         return " ".join(match[1] if match else "0" for match in found)
 
 
 class Case(unittest.TestCase):
-    """A schema of its own, emptied before each test, and a folder."""
+    """Tests with a schema, which is emptied before each test, and a folder."""
 
     schema = ""
     maxDiff = None
@@ -56,7 +56,7 @@ class Case(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.connection = psycopg.connect(autocommit=True)
         cls.connection.execute("SET timezone = 'UTC'")
-        # Making the tables takes longer than most tests.
+        # Made once: making the tables takes longer than most tests.
         cls.schema = "t"
         if cls.connection.execute("SELECT to_regclass('t.steps') IS NULL").fetchone()[0]:
             cls.connection.execute("SELECT count(*) FROM stepadv.create_tables('t', partitions => 2)")
@@ -74,7 +74,7 @@ class Case(unittest.TestCase):
         return self.connection.execute(query).fetchone()[0]
 
     def lines(self, query: str) -> str:
-        """Rows of a query, a line each: values between bars, nothing for NULL."""
+        """Rows of a query, a line each: values separated by bars, nothing for NULL."""
         show = {True: "t", False: "f", None: ""}
         rows = self.connection.execute(query).fetchall()
         return "\n".join("|".join(show[v] if v is None or isinstance(v, bool) else str(v) for v in row) for row in rows)
@@ -86,7 +86,7 @@ class Case(unittest.TestCase):
         return str(path)
 
     def stepadv(self, *arguments: object, stdin: bytes = b"") -> Said:
-        """In this process: starting one takes longer."""
+        """Runs the program in this process, which is faster than starting one."""
         out, err = io.StringIO(), io.StringIO()
         out.reconfigure = err.reconfigure = lambda **_: None  # type: ignore[attr-defined]
         before = sys.stdin
@@ -105,7 +105,7 @@ class Case(unittest.TestCase):
         return self.stepadv("import", "-s", schema, *arguments, stdin=stdin)
 
     def loaded(self, *arguments: object, stdin: bytes = b"") -> Said:
-        """Without a complaint."""
+        """Loads files without errors and warnings."""
         said = self.load(*arguments, stdin=stdin)
         self.assertEqual((said.status, said.err), (0, ""), said.out)
         return said

@@ -1,5 +1,4 @@
-"""What is no rollout, and what is made to do harm: each is counted and reported, nothing is loaded by half, and the next file
-is loaded as if nothing had been."""
+"""Invalid and hostile files: each is reported, none is loaded in part, and the next file is loaded as usual."""
 
 import gzip
 import io
@@ -12,7 +11,7 @@ from support import Case
 from test_files import chat
 
 MANY = 200000
-# Name, content, the error; None: it is loaded, or it is empty.
+# Name, content, and error; None if the file is loaded, or is empty.
 BAD = (
     ("cut.json", chat("c", 0, "x" * 100)[:90], "invalid JSON: it ends too early"),
     ("cut_in_utf8.json", chat("c", 1, "ä" * 100).encode()[: chat("c", 1, "ä").encode().index(b"\xc3") + 3], "invalid UTF-8"),
@@ -61,7 +60,7 @@ BAD = (
      + "[" * MANY + "]" * MANY + "}\n", "line 2: it is nested too deeply"),
     ("steps_list.jsonl", '{"task_id": "s", "rollout_id": 2, "step_no": 0, "action": "x"}\n["a", "list"]\n', "line 2: a line must be a JSON object, not array"),
 )  # fmt: skip
-# What a line of steps must not say.
+# Invalid values in a line of steps.
 LINES = (
     ('"step_no": "0"', "step_no must be a number, not string"), ('"step_no": 0.5', "step_no must be a whole number, not 0.5"),
     ('"step_no": 3000000000', "step_no is out of range"), ('"step_no": 0, "reward": "much"', "reward must be a number, not string"),
@@ -78,7 +77,7 @@ LINES = (
 
 class Bad(Case):
     def test_matrix(self):
-        """one by one: said in one line, counted, nothing of it there"""
+        """one by one: one line of error, counted, nothing loaded"""
         for name, content, words in BAD:
             with self.subTest(name):
                 before = self.value("SELECT (SELECT count(*) FROM t.rollouts) + (SELECT count(*) FROM t.steps)")
@@ -105,7 +104,7 @@ class Bad(Case):
         self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts WHERE task_id IN ('i', 's') ORDER BY 1"), "1\n2\ni-t0", "with -k what is good of a file")
 
     def test_lines(self):
-        """a line of steps that says what it must not: which line, and what is wrong with which value"""
+        """an invalid line of steps: the error names the line and the value"""
         good = '{"task_id": "g", "rollout_id": "ok", "step_no": 0, "action": "x"}\n'
         for given, words in LINES:
             line = {"task_id": "g", "rollout_id": "r"} | {}
@@ -117,7 +116,7 @@ class Bad(Case):
         self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts ORDER BY 1"), "last\nok")
 
     def test_truncations(self):
-        """a file cut at any byte: all of it, or nothing"""
+        """a file cut at any byte: it is loaded whole, or not at all"""
         whole = json.dumps([json.loads(chat("z", n, "ä" + "\\n🙂")) for n in range(2)], ensure_ascii=False).encode()
         for end in range(1, len(whole), 7):
             said = self.load(self.write("z.json", whole[:end]))
@@ -126,7 +125,7 @@ class Bad(Case):
         self.assertEqual(self.loaded(self.write("z.json", whole)).count("rollouts_added"), "2")
 
     def test_limits(self):
-        """what is too large for a document, in any compression"""
+        """documents that are too large, in any compression"""
         from stepadv.importing import files
 
         plain = "".join(chat("p", n, "x" * (1000 if n != 7 else 600000)) + "\n" for n in range(9)).encode()

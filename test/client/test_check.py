@@ -1,4 +1,4 @@
-"""stepadv check, against rows that say what is there."""
+"""stepadv check, with rows whose summary is known."""
 
 from support import Case, Said
 
@@ -23,7 +23,7 @@ class CheckTest(Case):
         self.connection.execute("DELETE FROM checked.rollouts")
 
     def fill(self, outcomes: str) -> None:
-        """Two tasks of two rollouts of two steps: of four states in each task the rollouts share one."""
+        """Two tasks of two rollouts of two steps: of the three states of a task, the rollouts share the first."""
         self.connection.execute(f"INSERT INTO checked.rollouts (task_id, rollout_id, outcome) SELECT 't' || t, 'r' || r, {outcomes} FROM generate_series(1, 2) t, generate_series(1, 2) r")
         self.connection.execute("INSERT INTO checked.steps (task_id, rollout_id, step_no, observation, action)"
                                 " SELECT 't' || t, 'r' || r, n, CASE n WHEN 0 THEN 'begin' ELSE 'end ' || r END, 'go' FROM generate_series(1, 2) t, generate_series(1, 2) r, generate_series(0, 1) n")
@@ -34,7 +34,7 @@ class CheckTest(Case):
         return said
 
     def test_fine(self) -> None:
-        """what is there"""
+        """the summary of an attachment"""
         self.fill("CASE WHEN t = 1 THEN r - 1 ELSE 1 END")
         version = self.value("SELECT extversion FROM pg_extension WHERE extname = 'stepadv'")
         self.assertEqual(self.check(0).out, f"""database {self.value("SELECT current_database()")}: stepadv {version}, like this program
@@ -47,7 +47,7 @@ checked.steps
 """)
 
     def test_nothing_to_learn(self) -> None:
-        """nothing judged, nothing informative, nothing there"""
+        """no groups, no informative group, no judged rollout"""
         self.assertIn("! no groups\n", self.check(1).out)
         self.fill("1")
         self.assertIn("! no group has rollouts with different verdicts", self.check(1).out)
@@ -57,7 +57,7 @@ checked.steps
         self.assertIn("! no rollout is judged", self.check(1).out)
 
     def test_problems(self) -> None:
-        """rows that cannot be used"""
+        """invalid rows"""
         self.connection.execute("CREATE TABLE checked.own AS SELECT 1 AS g, r, n, 's' AS s, 'a' AS a, CASE WHEN n = 1 THEN r::float8 END AS reward"
                                 " FROM generate_series(1, 4) r, generate_series(0, 1) n; UPDATE checked.own SET reward = 'NaN' WHERE r = 2")
         self.connection.execute("SELECT stepadv.attach('checked.own', '{g}', 'r', 'n', 's', 'a', 'reward')")
@@ -67,7 +67,7 @@ checked.steps
             self.connection.execute("SELECT stepadv.detach('checked.own'); DROP TABLE checked.own")
 
     def test_kept(self) -> None:
-        """whether what is kept is fresh"""
+        """whether kept groups are fresh"""
         self.fill("r - 1")
         self.connection.execute("SELECT stepadv.maintain('checked.rollout_rows')")
         try:

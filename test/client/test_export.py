@@ -1,4 +1,4 @@
-"""stepadv export.  What is expected is worked out by hand, or is the document that was imported."""
+"""stepadv export.  Expected values are computed by hand, or are the imported document."""
 
 import json
 import os
@@ -24,8 +24,8 @@ def result(text):
     return {"role": "tool", "tool_call_id": "call_0", "content": text}
 
 
-# Two calls were pushed, so their results are the tool's; the result of a's is what it saw
-# next, d saw its result and then the hall.  Only the last word has weight 1.
+# Push is a call, so its result is a message of the tool: a's is its next observation; d has
+# a result and then observes the hall.  Only the last message has weight 1.
 MESSAGES = [
     [SYSTEM, user("door"), said("I push.", tool_calls=[PUSH])],
     [SYSTEM, user("door"), said("I push.", 0, tool_calls=[PUSH]), result("hall"), said("go left")],
@@ -52,7 +52,7 @@ class ExportTest(Case):
         keep = ["--keep-negative"] if shape in ("messages", "prompt_completion") else []
         said = self.export(relation, shape, *keep, *options)
         self.assertEqual((said.status, said.err), (0, ""))
-        # A line ends where JSON Lines says, and nowhere else.
+        # Lines end only at newlines, as in JSON Lines.
         return [json.loads(line) for line in said.out.removesuffix("\n").split("\n")]
 
     def refused(self, pattern: str, relation: str, shape: str, *options: str, status: int = 2) -> None:
@@ -61,7 +61,7 @@ class ExportTest(Case):
         self.assertRegex(said.err, pattern)
 
     def changed(self, statement: str, pattern: str, relation: str, shape: str, *options: str) -> None:
-        """What is refused once a row is other, which it is not afterwards."""
+        """An export is refused after a statement has changed rows; restores them."""
         name = relation.partition(".")[0]
         table = f"{name}.steps"
         self.connection.execute(f"CREATE TABLE before AS TABLE {table}")
@@ -80,7 +80,7 @@ class ExportTest(Case):
         self.assertEqual([line.get("tools") for line in lines], [TOOLS, TOOLS, *[None] * 6])
 
     def test_prompt_completion(self) -> None:
-        """prompt_completion: with all that is beside it"""
+        """prompt_completion: with all other fields"""
         lines = self.lines("tr.steps_rtmc", "prompt_completion")
         # q = 0.99 * 2 / 3 = 0.66, V'(door) = (3 * 0.66 + 2 * 0.4) / (5 + 2) = 0.39714: 0.26286, on tokens 1 and 3.
         self.assertAlmostEqual(lines[0].pop("advantage"), 0.66 - 2.78 / 7)
@@ -118,7 +118,7 @@ class ExportTest(Case):
         self.assertEqual(sorted(line), ["chosen", "prompt", "rejected"])
 
     def test_pairs_of_selections(self) -> None:
-        """dpo: of a selection, pairs of the states that it has a step in; a turn is a step"""
+        """dpo: a selection has pairs for the states of its steps; a turn is a step"""
         for relation in ("tr.pulls", "tr.doors", "tr.doors_again", "tr.steps_batch_td"):
             (line,) = self.lines(relation, "dpo")
             self.assertEqual((line["chosen_step_id"], line["rejected_step_id"]), (1, 5), relation)
@@ -161,7 +161,7 @@ class ExportTest(Case):
         self.assertEqual([(x["step_id"], x['select "%s']) for x in lines], [(4, "d"), (3, "a"), (1, "b"), (2, "c")])
 
     def test_names(self) -> None:
-        """names made to break out are names"""
+        """hostile names are quoted"""
         relation, group = '"my schema; --"."Adv""; %s"', "g'; %s --"
         options = ["--group-by", group, "--columns", "$$a$$"]
         self.assertEqual([x["step_id"] for x in self.lines(relation, "steps", *options)], [4, 3, 1, 2])
@@ -169,7 +169,7 @@ class ExportTest(Case):
         self.assertEqual([len(x["prompt"]) for x in lines], [1, 1, 3, 1])
 
     def test_chats(self) -> None:
-        """what was imported from a list of messages is that list"""
+        """messages are exported as they were imported"""
         documents = self.connection.execute("SELECT d.r FROM docs, jsonb_array_elements(document::jsonb) d(r)").fetchall()
         original = {f"chat-t{d['trial']}": d["messages"] for (d,) in documents}
         lines = self.lines("chats.steps_grpo", "prompt_completion")
@@ -178,7 +178,7 @@ class ExportTest(Case):
             told = line["prompt"] + line["completion"]
             self.assertEqual(told, original[line["rollout_id"]][: len(told)])
         self.assertEqual([len(x["prompt"]) for x in lines], [2, 5, 5, 8, 10, 2, 1])
-        # A content that looks like a mark was not kept.
+        # Messages with a content that looks like a mark are not kept as imported.
         self.assertEqual(lines[6]["prompt"], [user('{"observation": 0}')])
 
     def test_conversations_with_holes(self) -> None:
@@ -216,7 +216,7 @@ class ExportTest(Case):
         self.assertEqual(len(self.lines("tr.plain", "messages", "--steps", "tr.steps")), 8)
 
     def test_negative(self) -> None:
-        """what is imitated has no negative advantage, unless that is meant"""
+        """steps to imitate must not have negative advantages, except with --keep-negative"""
         n = self.value("SELECT count(*) FROM tr.steps_rtmc WHERE advantage < 0")
         for shape in ("messages", "prompt_completion"):
             self.refused(f"{n} of 8 steps of tr.steps_rtmc have a negative advantage.*sign => 'positive'.*--keep-negative", "tr.steps_rtmc", shape)
@@ -228,7 +228,7 @@ class ExportTest(Case):
             self.assertGreater(json.loads(line)["advantage"], 0)
 
     def test_empty(self) -> None:
-        """an empty file says why, and is none"""
+        """without lines, no file is made, and the error says why"""
         path = self.folder / "lines.jsonl"
         self.refused("tr.none has no rows; stepadv.explain_selection", "tr.none", "steps", "-o", str(path), status=3)
         self.refused("none of the 1 step of tr.unjudged has an advantage", "tr.unjudged", "messages", "--group-by", "task_id", status=3)
@@ -236,13 +236,13 @@ class ExportTest(Case):
         self.assertFalse(path.exists())
 
     def test_file(self) -> None:
-        """a file is there when all of it is written, and not before"""
+        """a file appears only when it is complete"""
         path = self.folder / "lines.jsonl"
         said = self.export("tr.steps_rtmc", "steps", "-o", str(path))
         self.assertEqual((said.status, said.out, said.err), (0, "", f"8 lines of shape steps in {path}\n"))
         before = path.read_text()
         self.assertEqual(path.stat().st_mode & 0o777, 0o666 & ~umask())
-        # A rollout in the middle has no token: some lines were made by then.
+        # A rollout in the middle has no tokens: the error comes after some lines.
         self.refused("step 0 of rollout b has none", "tr.steps_rtmc", "verl", "-o", str(path))
         self.refused("step 0 of rollout b has none", "tr.steps_rtmc", "verl", "-o", str(self.folder / "other.jsonl"))
         self.assertEqual(path.read_text(), before)
@@ -251,7 +251,7 @@ class ExportTest(Case):
         self.assertEqual(self.export("tr.steps_rtmc", "steps", "-o", "/dev/null").status, 0)
 
     def test_rights(self) -> None:
-        """what the caller may not read is not read"""
+        """relations that the caller may not read are refused"""
         self.connection.execute("DROP ROLE IF EXISTS exporter")
         self.connection.execute("CREATE ROLE exporter LOGIN; GRANT USAGE ON SCHEMA tr TO exporter; GRANT SELECT ON tr.copied TO exporter")
         try:
@@ -263,13 +263,13 @@ class ExportTest(Case):
             self.connection.execute("DROP OWNED BY exporter; DROP ROLE exporter")
 
     def test_memory(self) -> None:
-        """neither side holds more than some rows"""
+        """the client holds only some rows in memory"""
         self.connection.execute("CREATE TABLE IF NOT EXISTS tr.many AS SELECT 't' AS task_id, i / 10 AS rollout_id, i % 10 AS step_no, i AS step_id, 0.5 AS advantage,"
                                 " repeat('seen ', 500) || i AS observation, repeat('done ', 100) AS action FROM generate_series(0, 4999) i")
         self.connection.execute("CREATE INDEX IF NOT EXISTS many_i ON tr.many (task_id, rollout_id)")
 
         def most(*options: str) -> tuple[int, int]:
-            """Lines, and the most memory that was used, in kB."""
+            """The size of the file, and the largest memory in kB."""
             code = ("import resource, sys; sys.path.insert(0, sys.argv.pop(1)); from stepadv.cli import main; status = main(sys.argv[1:]);"
                     "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(status)")
             out = self.folder / "many.jsonl"

@@ -44,7 +44,7 @@ class Files(Case):
         os.symlink(self.folder / "all/steps.jsonl", self.folder / "all/link.jsonl")
 
     def test_directory(self):
-        """a directory of everything, with names that shells would choke on, twice"""
+        """a directory with files of all kinds and hostile names, twice"""
         self.fill()
         said = self.loaded(self.folder / "all")
         self.assertRegex(said.out, r"^7 files, 0 left out\n")
@@ -68,7 +68,7 @@ class Files(Case):
             os.chdir(here)
 
     def test_left_out(self):
-        """files that cannot be used are left out whole, with one line each; with -k what can be used of them is loaded"""
+        """invalid files are left out, with one line of error each; -k loads their valid parts"""
         self.write("bad/1.json", chat("b", 0, "good"))
         self.write("bad/2.json", chat("b", 1, "cut")[:60])
         self.write("bad/3.json", chat("b", 2, "not UTF-8: X(").encode().replace(b"X", b"\xc3"))
@@ -92,7 +92,7 @@ class Files(Case):
         self.assertRegex(said.out, r"^8 files, 4 left out\n", "of which nothing is loaded is left out")
 
     def test_odd_json(self):
-        """what JSON of real programs has that JSON has not, as lines of steps and as chats"""
+        """invalid JSON of real programs, as lines of steps and as chats"""
 
         def line(rollout, more=""):
             return f'{{"task_id": "odd", "rollout_id": "{rollout}", "step_no": 0, "action": "x"{more}}}\n'
@@ -118,7 +118,7 @@ class Files(Case):
         self.assertRegex(said.out, r"^7 files, 1 left out\n")
 
     def test_lines(self):
-        """lines of steps: what they are of, contradictions, updates"""
+        """lines of steps: rollouts, contradictions, updates"""
         self.loaded(DATA / "steps")
         self.assertEqual(self.lines("SELECT task_id, rollout_id, policy_version, model, outcome, success, truncated, metadata FROM t.rollouts ORDER BY 2"), "\n".join([
             "door|a||m1|1.0|t|f|", "door|b|7||0.0|f|t|", "door|c||m2|0.25|f|f|{'why': 'crashed'}", "5|d||||" + "|f|"]))
@@ -150,7 +150,7 @@ class Files(Case):
         self.assertEqual(self.lines("SELECT outcome, success FROM t.rollouts WHERE rollout_id = 't'"), "0.75|t")
 
     def test_grown(self):
-        """a rollout that has grown gets its new steps; one that says something else is a contradiction, or replaced"""
+        """a longer rollout adds its new steps; a different one is an error, or replaces the first"""
         words = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "one"}, {"role": "user", "content": "on"},
                  {"role": "assistant", "content": "two"}]  # fmt: skip
         path = self.write("g.json", json.dumps({"task_id": "g", "trial": 0, "messages": words[:2]}))
@@ -166,7 +166,7 @@ class Files(Case):
         self.assertEqual(self.lines("SELECT step_no, action FROM t.steps"), "0|another", "the steps that it lost are gone")
 
     def test_names(self):
-        """files of one name: as many directories as tell them apart, and the name that the tables have"""
+        """files of one name: as many directories as distinguish them; names in the tables stay"""
         def ids():
             return self.lines('SELECT rollout_id FROM t.rollouts ORDER BY rollout_id COLLATE "C"').split("\n")
 
@@ -201,7 +201,7 @@ class Files(Case):
         self.assertIsNone(self.value("SELECT to_regnamespace('unsaid')"))
 
     def test_options(self):
-        """options, hostile values of them, and misuse"""
+        """options, with hostile values and misuse"""
         half = self.write("half.json", chat("o", 0, "x", "0.5"))
         self.loaded("-a", "0.5", "-r", "seed '1' \\", "-v", 'v "1"', "-n", "-12", half)
         self.assertEqual(self.lines("SELECT run_id, policy_version, policy_step, task_id, rollout_id, success FROM t.rollouts"),
@@ -220,7 +220,7 @@ class Files(Case):
         hostile = self.write("esc\x1b]0;owned\x07.json", "{")
         said = self.refused(r"esc\?\]0;owned\?\.json: ", hostile)
         self.assertNotIn("\x1b", said.err + said.out)
-        # As a shell's * gives it, where options are looked for.
+        # A file name from a shell's * that looks like an option.
         said = self.refused(r"unrecognized arguments: --\?\[2J\.json", "--\x1b[2J.json", half, status=2)
         self.assertNotIn("\x1b", said.err + said.out)
 
@@ -233,7 +233,7 @@ class Files(Case):
         self.refused("^standard input: document 1: ", "-", stdin=text[:50])
 
     def test_tables(self):
-        """tables grouped otherwise, with columns of the user's"""
+        """tables with other group columns and user-defined columns"""
         self.connection.execute("SELECT count(*) FROM stepadv.create_tables('g', partitions => 1, group_by => '{cohort,group_id}')")
         self.addCleanup(self.connection.execute, "DROP SCHEMA g CASCADE")
         path = self.write("g.jsonl", '{"group_id": "x", "rollout_id": "r", "step_no": 0, "action": "a", "cohort": "c1", "run_id": "u", "task_id": "k"}\n'
@@ -258,7 +258,7 @@ class Files(Case):
         self.refused("^stepadv import: the connection failed: ", "-h", self.folder, path, status=2)
 
     def test_retries(self):
-        """two files of one step say so"""
+        """two files with the same step are an error"""
         for n, act in enumerate("ab"):
             self.write(f"r/{n}.jsonl", f'{{"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "{act}"}}\n')
         said = self.refused(r"r/1\.jsonl: line 1: step 0 of rollout t of group t differs from what was loaded before", self.folder / "r")
@@ -266,7 +266,7 @@ class Files(Case):
 
 
 class AtOnce(Case):
-    """Processes of their own."""
+    """Imports in separate processes."""
 
     def start(self, *arguments, **more):
         command = ["/usr/bin/python3", PROGRAM, "import", "-s", "t", *map(str, arguments)]
@@ -294,7 +294,7 @@ class AtOnce(Case):
         self.assertEqual((said.status, said.count("rollouts_added", "steps_added", "steps_repeated")), (0, "300 300 300"), said.err)
 
     def test_chunks(self):
-        """rows are sent while others are made: all of them, or nothing after an error in the middle"""
+        """rows are sent while others are made: after an error in the middle, nothing is loaded"""
         lines = [chat("b", n, f"{n} " * 4000) for n in range(200)]
         self.write("chunks/a.jsonl", "\n".join(lines))
         packed = gzip.compress("\n".join(lines).encode())
@@ -329,7 +329,7 @@ class AtOnce(Case):
         self.assertEqual(self.lines(f"SELECT count(*) FROM t.steps WHERE {is_right}"), "200")
 
     def test_wait(self):
-        """an import waits for who has written the same and not said so, and takes it for what it is; a deadlock is tried again"""
+        """an import waits for an uncommitted insert of the same rollout, which is then known; after a deadlock it retries"""
         path = self.write("late.json", "[" + ",".join(chat("w", n, "x") for n in (1, 2, 3)) + "]")
         with psycopg.connect() as other:
             insert = "INSERT INTO t.rollouts (task_id, rollout_id, outcome, success) VALUES ('w', %s, 1, true)"
@@ -339,7 +339,7 @@ class AtOnce(Case):
             other.execute(step, ("w-t2",))
             late = self.start(path, "-d", "options='-c deadlock_timeout=500ms'")
             self.assertTrue(self.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'transactionid'"), "it waits")
-            # The first of the file's rollouts is written already: who came first waits now, too.
+            # The import has written the first rollout of the file: now the other session waits, too.
             other.execute(insert, ("w-t1",))
             other.execute(step, ("w-t1",))
         out, err = late.communicate(timeout=60)
@@ -370,7 +370,7 @@ class AtOnce(Case):
     def test_full(self):
         """no room for temporary files: an error, and nothing is loaded"""
         lines = (DATA / "otel/genai_lines.jsonl").read_bytes().splitlines(True)
-        # More than is held.
+        # More than the program holds in memory.
         lines *= (6 << 20) // len(b"".join(lines))
         path = self.write("many.jsonl", b"".join(lines))
         for names, stdin, words in (([path], None, r"many\.jsonl: no room in TMPDIR for what waits until all of it is read: "),

@@ -1,4 +1,4 @@
-"""The example files of test/data/import, of every format: what is loaded is what an independent count of the files says."""
+"""The example files of every format in test/data/import: loaded rows agree with an independent count."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def mini(d):
 
 
 def responses(d):
-    """Turns end where something comes back."""
+    """Counts turns, which end when a result arrives."""
     items = [
         {**({"output": i["output"]} if "output" in i else {}), **i["raw_item"]} for i in d["new_items"]
     ] if "new_items" in d else d["response"]["output"]
@@ -113,7 +113,7 @@ COUNT = {
     "tau2": tau2, "verifiers": verifiers, "trl": lambda d: [(1, 1, 0)], "agent_r1": agent_r1, "claw_r1": records,
 }  # fmt: skip
 FORMAT = {"anthropic": "openai_chat", "agents": "responses"}
-# By hand: many documents make one rollout, or text.
+# Counted by hand: text, or many documents per rollout.
 BY_HAND = {
     "otel/genai.json": (2, 5, 3), "otel/genai_lines.jsonl": (2, 5, 3), "otel/phoenix.json": (2, 3, 2),
     "langfuse/traces.json": (2, 4, 2), "langfuse/traces.jsonl": (2, 4, 2), "langfuse/download.json": (1, 2, 1), "react/hotpot.txt": (3, 5, 4),
@@ -142,7 +142,7 @@ class Formats(Case):
         self.connection.execute("DELETE FROM t.rollouts")
 
     def test_examples(self):
-        """each example is loaded, counted, recognised as nothing else, and nothing new when it is loaded again"""
+        """each example is loaded, counted, recognized as one format, and adds nothing when it is loaded again"""
         folders = {p.parent.name for p in DATA.glob("*/*")}
         for path in sorted(DATA.glob("*/*")):
             by_hand = BY_HAND.get(f"{path.parent.name}/{path.name}")
@@ -156,7 +156,7 @@ class Formats(Case):
         self.assertEqual({FORMAT.get(f, f) for f in folders}, set(NAMES), "there are examples of each format")
 
     def test_chat(self):
-        """a conversation: calls of one turn, results by their ids, arguments that are no JSON, thoughts"""
+        """a conversation: calls of one turn, results by their ids, invalid JSON as arguments, thoughts"""
         said = self.loaded(DATA / "openai_chat/trials.json")
         self.assertEqual(said.count("stepless_rollouts", "arguments that are no JSON", "system messages"), "1 1 1")
         self.assertEqual(self.lines("""SELECT rollout_id, turn, observation, next_observation, tool, args, ok, metadata::text FROM t.steps ORDER BY step_no"""), "\n".join([
@@ -186,7 +186,7 @@ class Formats(Case):
             "resp_2|0|a question|||" + "|"]))
         self.assertEqual(self.lines("SELECT outcome, success, model FROM t.rollouts ORDER BY outcome"), "0.5|f|m5\n1.0|t|")
         self.connection.execute("DELETE FROM t.rollouts")
-        # A number without its environment is no task; a conversation that is noted after each turn is one.
+        # A number alone does not identify a task; lists that repeat a conversation after each turn are one.
         said = {"role": "assistant", "content": "yes"}
         for number, asked in enumerate(("Is it red?", "Is it blue?", "Is it blue?")):
             items = [{"role": "user", "content": asked}, said, {"role": "user", "content": "Sure?"}, said]
@@ -201,7 +201,7 @@ class Formats(Case):
         self.refused("output is a list of lists, and the last does not begin with", self.write("cut.jsonl", json.dumps(line)))
 
     def test_react(self):
-        """logs of ReAct agents: copies of solved tries, trials, scores"""
+        """logs of ReAct agents: copies of solved rollouts, trials, scores"""
         said = self.loaded(DATA / "react")
         self.assertEqual(said.count("copies of rollouts that were done in an earlier trial", "actions that are no call"), "1 1")
         self.assertIn("rollouts listed twice (1)", said.out)
@@ -244,14 +244,14 @@ class Formats(Case):
         self.assertEqual(self.lines("SELECT task_id, outcome, started_at::date FROM t.rollouts"), "fix|1.0|2026-02-04")
 
     def test_intercode(self):
-        """InterCode: plans that were refined, below logs; the outcome is the best score"""
+        """InterCode: logs with refined plans; the outcome is the best score"""
         self.loaded(DATA / "intercode/refine.json")
         self.assertEqual(self.lines("""SELECT r.outcome, r.success, r.metadata ->> 'query', string_agg(s.reward || '/' || s.ok, ', ' ORDER BY step_no)
             FROM t.rollouts r JOIN t.steps s USING (run_id, policy_version, task_id, rollout_id) GROUP BY 1, 2, 3, r.rollout_id ORDER BY r.rollout_id"""),
                          "1.0|t|Count the doors|0.25/true, 1/true\n0.5|f|Name the cellar|0/false, 0/false, 0.5/true")
 
     def test_sessions(self):
-        """session logs of Claude Code and Codex: parts of an answer are one turn, sub-agents are no tries"""
+        """session logs of Claude Code and Codex: parts of an answer are one turn, sub-agents are not rollouts"""
         self.loaded(DATA / "claude_code/printed.jsonl")
         self.assertEqual(self.lines(f"SELECT turn, tool, told, action LIKE 'There%%' FROM ({TOLD}) s ORDER BY step_no"), "0|Bash|sum.py|f\n1|||t")
         self.assertEqual(self.lines("SELECT rollout_id, model, truncated, metadata -> 'sub_agents' FROM t.rollouts"), "p-1|lab-1|t|1")
@@ -270,7 +270,7 @@ class Formats(Case):
         self.assertEqual(self.lines("SELECT rollout_id, model, metadata ->> 'prompt', ended_at - started_at FROM t.rollouts"), "cx-1|lab-3|Count the files.|0:00:04.100000")
 
     def test_eval(self):
-        """an .eval file: a zip, of which each sample is read by itself"""
+        """an .eval file: a zip, of which each sample is read separately"""
         import zipfile
 
         log = json.loads((DATA / "inspect/rooms.json").read_text())

@@ -1,5 +1,5 @@
-"""Mutants of the example files of every format, by bytes and by members: for any file, the readers report what is wrong
-with it, and never fail otherwise."""
+"""Mutants of the example files of every format, by bytes and by members: the readers report errors of any file, and
+never fail otherwise."""
 
 import copy
 import json
@@ -27,7 +27,7 @@ ODD = [None, True, False, 0, -1, 2**70, 1.5, 1e308, "", "x", "\0", "2026-01-01T0
 
 
 def places(value):
-    """Where in a value another could be."""
+    """Places in a value where another value can be."""
     found, waiting = [], [value]
     while waiting and len(found) < 3000:
         container = waiting.pop()
@@ -60,7 +60,7 @@ def mutate(document, others, r):
 
 
 def read(text, format):
-    """As a load does it, but for the tables."""
+    """Reads a document as an import does, without tables."""
     document = parsed(1, text.encode(errors="surrogatepass"))
     explain(document.value, 1)
     OPTIONS.format = format

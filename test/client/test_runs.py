@@ -1,4 +1,4 @@
-"""Runs, not files: directories as scaffolds leave them, and what becomes of their tries and verdicts."""
+"""Whole runs: directories as scaffolds leave them, with rollouts and verdicts."""
 
 import json
 
@@ -62,7 +62,7 @@ class Runs(Case):
         self.trial("hunt__ddddddd", "own/hunt", None)
 
     def test_harbor(self):
-        """a job of Harbor: a try for each trial, its verdict from result.json or reward.txt, continued trajectories stitched"""
+        """a job of Harbor: a rollout for each trial, its verdict from result.json or reward.txt, continued trajectories joined"""
         self.fill_job()
         said = self.loaded(self.folder / "job")
         self.assertEqual(self.tries(said), "4 tries of 2 tasks, 3 judged (2 from result.json, 1 from reward.txt), 1 without a verdict: --outcomes")
@@ -82,7 +82,7 @@ class Runs(Case):
         self.assertEqual(self.lines("SELECT rollout_id, policy_version FROM t.rollouts ORDER BY 1"), "own/fix / aaaaaaa|own lab/m1\nown/hunt / ccccccc|7")
 
     def test_terminal_bench(self):
-        """a run of terminal-bench: results.json of each trial, with what an agent has left beside"""
+        """a run of terminal-bench: results.json of each trial, with logs of an agent"""
         logs = []
         for task, n, resolved in (("maze", 1, True), ("maze", 2, False), ("zork", 1, None)):
             name = f"{task}.{n}-of-2.run1"
@@ -109,7 +109,7 @@ class Runs(Case):
         self.assertEqual(self.lines("SELECT run_id, rollout_id FROM t.rollouts WHERE run_id <> '' ORDER BY 1"), "a|maze / 1-of-1 / a\nb|maze / 1-of-1 / b")
 
     def test_simulations(self):
-        """tau2 with a file for each simulation: the domain and the model stand beside, in results.json"""
+        """tau2 with a file for each simulation: results.json has the domain and the model"""
         for domain in ("shop", "rail"):
             info = {"environment_info": {"domain_name": domain}, "agent_info": {"llm": "lab/m1"}}
             self.write(f"tau/{domain}/results.json", json.dumps({"timestamp": "2026", "info": info, "tasks": []}, indent=2))
@@ -126,7 +126,7 @@ class Runs(Case):
         self.assertEqual(self.lines("SELECT task_id FROM t.rollouts"), "shop/7", "a file alone: the directories above it")
 
     def test_reports(self):
-        """SWE-bench: reports of the harness, of instances, of a service, the nearest of several; what they say is no try"""
+        """SWE-bench: reports of the harness, of instances, of a service, the nearest of several; reports are not rollouts"""
         for run in ("one", "two"):
             for instance in ("a__a-1", "b__b-2", "c__c-3"):
                 self.write(f"swe/{run}/{instance}/{instance}.traj", swe(instance, f"ls {run}"))
@@ -147,7 +147,7 @@ class Runs(Case):
         self.assertEqual(self.lines("SELECT rollout_id, success, truncated FROM t.rollouts ORDER BY 1"), "x / oh|t|t\ny / oh|f|t")
 
     def test_resolver(self):
-        """OpenHands' resolver: a history that does not say who did what, an issue for a task, its own verdict"""
+        """OpenHands' resolver: a history without sources, an issue as the task, its own verdict"""
         history = [{"action": "message", "content": "Please fix"}, {"action": "run", "command": "ls", "thought": "Look."}, {"observation": "run", "content": "a.py", "exit_code": 0},
                    {"action": "run", "command": "cat b", "thought": ""}, {"observation": "run", "content": "no b", "exit_code": 1}, {"action": "finish", "outputs": {}}]  # fmt: skip
         issue = {"owner": "own", "repo": "proj", "number": 7, "title": "t"}
@@ -157,7 +157,7 @@ class Runs(Case):
             "0|Please fix|run|{'command': 'ls', 'thought': 'Look.'}|t|Look.".replace(", 'thought': 'Look.'", ""), "1|a.py|run|{'command': 'cat b'}|f|", "2|no b|finish|{'outputs': {}}||"]))
 
     def test_lines_of_atif(self):
-        """trajectories in ATIF, one a line: parts of one session are one try, a part alone is none"""
+        """trajectories in ATIF, one per line: parts of a session are one rollout, a part alone is not"""
         lines = [atif("s1", user("Fix."), call("ls", "a")), atif("s1-cont-1", call("cp", "b", is_copied_context=True), call("pwd", "c")), atif("s2", user("Fix."), call("id", "d")),
                  atif("sub", user("Look."), call("who", "e"), parent_session_id="s2"), atif("s9-summarization-1-summary", user("Sum."), call("x", "y"))]  # fmt: skip
         said = self.loaded(self.write("lines.jsonl", "\n".join(lines) + "\n"))
@@ -166,7 +166,7 @@ class Runs(Case):
         self.assertEqual(self.value("SELECT metadata -> 'sub_agents' FROM t.rollouts WHERE rollout_id = 's2'"), [{"id": "sub", "agent": "own", "steps": 2}])
 
     def test_outcomes(self):
-        """--outcomes: tables and JSON, ids as people know them; those that match nothing, with the nearest"""
+        """--outcomes: tables and JSON, ids in several spellings; unknown ids, with the nearest"""
         for n in (1, 2):
             self.write(f"r/run{n}/a__a-1/a__a-1.traj", swe("a__a-1", f"ls {n}"))
         self.write("r/run1/b__b-2/b__b-2.traj", swe("b__b-2"))
@@ -188,7 +188,7 @@ class Runs(Case):
         self.refused("^stepadv import: --outcomes: .*cut.json: invalid JSON", "--outcomes", self.write("cut.json", '{"a'), self.folder / "r", status=2)
 
     def test_names(self):
-        """the task's name is not said again within a try's"""
+        """the name of a rollout does not repeat that of its task"""
         for name in ("replay__a__a-1__own__install-1__a__a-1", "gpt__install-1__a__a-1", "a__a-1"):
             self.write(f"out/{name}.traj", swe("a__a-1", f"ls {name}"))
         self.loaded(self.folder / "out")
@@ -221,7 +221,7 @@ class Runs(Case):
         self.assertEqual(self.lines("SELECT action FROM t.steps"), "a")
 
     def test_hostile(self):
-        """invalid verdicts, and names with terminal escapes: the report has only what is there"""
+        """invalid verdicts are not used; terminal escapes in names are not printed"""
         self.trial("fix__aaaaaaa", "own/\x1b]0;x\x07fix", {"reward": "much"}, ("agent/trajectory.json", atif("s1", user("Fix it."), call("ls", "a.py"))))
         for name, content in (("verifier/reward.txt", "x" * 100000), ("verifier/reward.json", "[" * 100000), ("report.json", '{"resolved_ids": {"a": 1}}')):
             self.write(f"job/fix__aaaaaaa/{name}", content)

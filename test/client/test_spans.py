@@ -1,4 +1,4 @@
-"""Spans, observations, items and step records: values by hand."""
+"""Spans, observations, items and step records, with values by hand."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ class Spans(Case):
         self.connection.execute("DELETE FROM t.rollouts")
 
     def test_genai(self):
-        """OpenTelemetry, GenAI: turns by time, results by the call's id, a model within a tool is no step, traces over lines and files"""
+        """OpenTelemetry, GenAI: turns by time, results by the call's id, a model within a tool is not a step, traces over lines and files"""
         for name in ("genai.json", "genai_lines.jsonl"):
             self.again()
             said = self.loaded(DATA / "otel" / name)
@@ -50,7 +50,7 @@ class Spans(Case):
         self.refused(r"broken\.jsonl: line 4: invalid JSON.*-k loads the other 2", broken)
 
     def test_phoenix(self):
-        """OpenInference: numbered messages, rewards of spans, judges are no steps; task, session, or what was asked"""
+        """OpenInference: numbered messages, rewards of spans, judges are not steps; the task by its id, the session or the question"""
         said = self.loaded(DATA / "otel/phoenix.json")
         self.assertEqual(self.lines(STEPS), 'c1|0|look|{"at": "table"}|t|Find the red key.|0.25\nc1|1|-|I have it.||a red key on the table|\nc2|0|open|{}|f|Find the red key.|')
         self.assertEqual(self.lines(ROLLOUTS), "key|c1||1.0|t|m-2|10:00:00|10\nkey|c2||0.0|f|m-2|10:00:20|10")
@@ -65,7 +65,7 @@ class Spans(Case):
         self.assertEqual(self.lines("SELECT count(DISTINCT task_id), count(*) FROM t.rollouts"), "1|2")
 
     def test_langfuse(self):
-        """Langfuse: by startTime, a span that is called like a tool, level ERROR, scores; its own download, calls noted twice"""
+        """Langfuse: by startTime, a span with the name of a tool, level ERROR, scores; its own download, calls recorded twice"""
         for name in ("traces.json", "traces.jsonl"):
             self.again()
             said = self.loaded(DATA / "langfuse" / name)
@@ -80,7 +80,7 @@ class Spans(Case):
         self.assertEqual(said.count("calls of the model noted twice"), "1")
 
     def test_late_tools(self):
-        """Langfuse: a tool that begins when the model has gone on is its own call's; names with an instrument's words; calls as text, Gemini's parts"""
+        """Langfuse: a tool that starts after the next answer belongs to its call; names with a prefix; calls as text, Gemini's parts"""
         at = "2026-01-01T00:00:0{}Z".format
 
         def observed(n, kind, name, input, output):
@@ -114,7 +114,7 @@ class Spans(Case):
 
 class Trainers(Case):
     def test_claw(self):
-        """Claw-R1: a record for each step, out of order; the version is the first step's, which must be there"""
+        """Claw-R1: a record for each step, out of order; the version is that of the first step, which must exist"""
         self.loaded(DATA / "claw_r1")
         self.assertEqual(self.lines("SELECT task_id, rollout_id, outcome, success, policy_version, policy_step FROM t.rollouts ORDER BY 2"), "p1|t-a|1.0|t|3|3\np1|t-b|0.0|f|3|3\np2|t-c|0.5|f|5|5")
         self.assertEqual(self.lines("SELECT rollout_id, step_no, prompt_token_ids, response_token_ids, rollout_logprobs::text, reward, metadata ->> 'policy_version' FROM t.steps ORDER BY 1, 2"), "\n".join([
@@ -142,7 +142,7 @@ class Trainers(Case):
             "1|0|add|{'a': 2, 'b': 2}|t||4", "1|0|say|{}|f||Error: no voice", "1|1||||1.0|", "2|0||||0.0|", "3|0|look|{'at': 'door'}|t||a red door", "3|1||||0.5|"]))
 
     def test_verl_talk(self):
-        """what models write: calls that have no end, are no JSON, say nothing of arguments; nothing behind what came back"""
+        """calls as models write them: without an end, invalid JSON, without arguments; marks after results are left out"""
         from stepadv.importing.formats import verl
         from stepadv.importing.format import Where
 

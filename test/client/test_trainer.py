@@ -1,4 +1,4 @@
-"""What a training loop calls, and the examples for verl and TRL: against what the views say.
+"""The functions for training loops, and the examples for verl and TRL, compared with the views.
 
 The trainers are stand-ins with the names and signatures that the examples use.
 """
@@ -17,7 +17,7 @@ import stepadv
 
 
 class Tensor:
-    """Rows of numbers, with what the examples use of torch."""
+    """Rows of numbers, with the methods of torch that the examples use."""
 
     def __init__(self, rows: list[list[float]]) -> None:
         self.rows = rows
@@ -44,7 +44,7 @@ def load(name: str) -> ModuleType:
 
 
 def steps(actions: str) -> list[dict]:
-    """A step per letter; who did the same before is in the same state."""
+    """A step per letter; rollouts that did the same before are in the same state."""
     return [{"observation": f"after {actions[:n]}", "action": action} for n, action in enumerate(actions)]
 
 
@@ -85,7 +85,7 @@ class TrainerTest(Case):
         self.assertTrue(all(abs(x - 1) < 1e-5 for x in found["grpo"][0]), found["grpo"])
 
     def test_later(self) -> None:
-        """rollouts of the group that are there already count; those not judged are NaN"""
+        """earlier rollouts of the group count; advantages of rollouts that are not judged are NaN"""
         first = stepadv.insert(self.connection, [{"task_id": "a", "rollout_id": "r1", "outcome": 1}], [steps("ab")], schema="t")
         self.assertEqual(list(stepadv.advantages(self.connection, first, ["gigpo"])["gigpo"][0]), self.as_views_say("gigpo", "r1"))
         later = stepadv.insert(self.connection, [{"task_id": "a", "rollout_id": r, "outcome": o} for r, o in (("r3", None), ("r2", 0))], [steps("abc"), steps("a")], schema="t")
@@ -131,7 +131,7 @@ class TrainerTest(Case):
         self.assertEqual(self.rows(), "1|1")
 
     def test_per_token(self) -> None:
-        """per_token: each turn is a run of the mask"""
+        """per_token: each turn is a run of ones in the mask"""
         self.assertEqual(stepadv.per_token([1.5, -2], [0, 1, 1, 0, 0, 1, 0]), [0, 1.5, 1.5, 0, 0, -2, 0])
         self.assertEqual(stepadv.per_token([], [0, 0]), [0, 0])
         with self.assertRaisesRegex(ValueError, "the mask has 2 turns, and there are advantages of 1"):

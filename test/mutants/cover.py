@@ -10,7 +10,7 @@ SESSION_ENDS = .5
 
 
 def lines_reached(counts: Path, tree: Path) -> dict[str, list[int]]:
-	"""What gcov reports of the counts that a test left, which are removed."""
+	"""Lines by gcov, from the counts of a test, which are removed."""
 	data = sorted(counts.rglob("*.gcda"))
 	for file in data:
 		notes = file.with_suffix(".gcno")

@@ -1,4 +1,4 @@
-"""Makes mutants, builds each and finds the test that kills it.  Run by run.sh, which has made the server."""
+"""Makes mutants, builds each and finds the test that kills it.  Run by run.sh, which makes the server."""
 
 import argparse
 import json
@@ -44,12 +44,12 @@ class Killers:
 			return mutant.line + 1 in self.cover[test]["lines"].get(mutant.path, ())
 		lines = (TREE / mutant.path).read_text().split("\n")[:mutant.line + 1]
 		of = next((found[1] for found in map(FUNCTION.match, reversed(lines)) if found), "")
-		# What the server inlines has no counts.
+		# The server does not count functions that it inlines.
 		return of not in self.tracked or of in self.cover[test]["functions"]
 
 
 def run(*command: str, seconds: float = 900, said: Path | None = None) -> int:
-	"""Its status, or 124 where it takes longer; nothing that it started outlives it."""
+	"""Returns the exit status, or 124 after a timeout, which kills all processes of the command."""
 	with open(said or os.devnull, "w") as out, subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True) as process:
 		try:
 			return process.wait(seconds)
@@ -66,7 +66,7 @@ def server(*words: str) -> None:
 
 
 def fresh_server() -> None:
-	"""What a mutant left behind must not fail the next one's tests."""
+	"""A new server, so that remains of a mutant do not make tests of the next one fail."""
 	server("-m", "immediate", "-w", "stop")
 	shutil.rmtree(WORK / "data", ignore_errors=True)
 	run("cp", "-a", str(WORK / "template"), str(WORK / "data"))
@@ -79,7 +79,7 @@ def build(parts: set[str]) -> bool:
 		make = ["make", "-s", "-C", str(TREE), f"PG_CONFIG={os.environ['PG_CONFIG']}", "with_llvm=no", *os.environ["FLAGS"].split("\n")]
 		if run(*make, "stepadv.so", said=WORK / "make.log") != 0:
 			return False
-		# Not over a file that a server has mapped.
+		# A file that a server has mapped must not be overwritten.
 		INSTALLED.unlink(missing_ok=True)
 		shutil.copy(TREE / "stepadv.so", INSTALLED)
 	if parts & {"sql"}:
@@ -99,7 +99,7 @@ def called_functions() -> list[str]:
 
 
 class Changed:
-	"""The tree with some mutants in it, which must be on different lines."""
+	"""The tree with mutants, which must be on different lines."""
 
 	def __init__(self, mutants: list[Mutant]) -> None:
 		self.mutants, self.parts = mutants, {m.path[:3] for m in mutants}
@@ -142,7 +142,7 @@ class Judge:
 		return "", []
 
 	def together(self, left: dict[Mutant, list[str]]) -> dict[Mutant, str]:
-		"""Runs the tests that are left of some mutants for all of these at once.  Where one fails, the mutants are tried alone with it."""
+		"""Runs the remaining tests of several mutants with all of them at once.  If a test fails, tries each mutant alone with it."""
 		verdicts: dict[Mutant, str] = {}
 		alive = list(left)
 		tests = sorted({t for ts in left.values() for t in ts}, key=lambda t: self.killers.cover[t]["seconds"])
@@ -159,7 +159,7 @@ class Judge:
 
 
 def draw(found: list[Mutant], number: int, seed: int) -> list[Mutant]:
-	"""Of ten, six are of C and three of SQL, each place as likely as any other; one drops a guard or a privilege check."""
+	"""Of ten, six are of C and three of SQL, all places with equal probability; one drops a guard or a privilege check."""
 	dice = random.Random(seed)
 	guards = [m for m in found if m.kind in ("guard dropped", "right not asked")]
 	of = {"src": [m for m in found if m.path.startswith("src")], "sql": [m for m in found if m.path.startswith("sql")]}
@@ -172,8 +172,8 @@ def main() -> None:
 	parser.add_argument("--number", type=int, required=True)
 	parser.add_argument("--seed", type=int, required=True)
 	parser.add_argument("--minutes", type=float, required=True)
-	parser.add_argument("--seconds", type=float, required=True, help="for the tests of one mutant alone, before it waits for company")
-	parser.add_argument("--together", type=int, required=True, help="how many survivors share the tests that are left")
+	parser.add_argument("--seconds", type=float, required=True, help="for the tests of one mutant alone, before it is combined with others")
+	parser.add_argument("--together", type=int, required=True, help="how many survivors share their remaining tests")
 	parser.add_argument("--only")
 	parser.add_argument("--cover", type=Path, required=True, help="what each test reaches; made if it is missing")
 	parser.add_argument("--out", type=Path, required=True)

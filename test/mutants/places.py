@@ -1,4 +1,4 @@
-"""Places of C and SQL that a mutant changes, and into what."""
+"""Places in C and SQL that mutants change, and the changes."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 OPERATORS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" + ", " - "), (" - ", " + ")]
 C_OPERATORS = [*OPERATORS, (" == ", " != "), (" != ", " == "), (" && ", " || "), (" || ", " && "), (" + 1", ""), (" - 1", "")]
 SQL_OPERATORS = [*OPERATORS, (" AND ", " OR "), (" IS NOT NULL", " IS NULL"), (" <> ", " = "), ("NOT EXISTS (", "EXISTS (")]
-# A statement of its own that locks, checks or refuses, and one that leaves early.
+# Statements that only lock, check or raise an error, and conditions of early returns.
 C_GUARD = re.compile(r"^\s*\(?(?:void\)\s*)?\w*(?:[Ll]ock|check|require|must|refuse|verify|ensure|privilege|rights)\w*\([^;]*\);$")
 C_RETURN = re.compile(r"^\t+if \(.*\)$")
 C_SWAP = re.compile(r"\b(\w+)\((\w+), (\w+)\)")
@@ -72,7 +72,7 @@ def _of_sql(path: str, lines: list[str]) -> list[Mutant]:
 
 
 def places(tree: Path) -> list[Mutant]:
-	"""All mutants that there could be, in an order that only the files decide."""
+	"""All possible mutants, in an order that depends only on the files."""
 	found = []
 	for path in sorted(tree.glob("src/**/*.c")):
 		found += _of_c(str(path.relative_to(tree)), path.read_text().split("\n"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Mutation testing: N=200 SEED=1 bash test/mutants/run.sh changes one place of C or SQL at a time, builds, and runs the
 # SQL tests that reach it, the nearest and shortest first, until one fails.  The first run makes build/mutants.cover, what
-# each test reaches: remove it after the tests have changed.  After SECONDS_ALONE of tests a mutant waits until there are
-# TOGETHER of them, and these share the tests that are left.  MINUTES ends a run earlier.  ONLY='src/upkeep/fold.c:121'
-# tries all changes of that line.  A line per mutant goes to build/mutants.tsv; docs/results/mutants.md has the results.
+# each test reaches: remove it after the tests have changed.  Mutants that survive SECONDS_ALONE of tests share their
+# remaining tests, TOGETHER mutants at a time.  MINUTES ends a run earlier.  ONLY='src/upkeep/fold.c:121' tries all
+# changes of that line.  A line per mutant goes to build/mutants.tsv; docs/results/mutants.md has the results.
 . "$(dirname "$0")/../harness/cluster.sh"
 
 cover=$top/build/mutants.cover
@@ -29,5 +29,5 @@ export BINDIR=$bindir WORK=$work TREE=$tree STAGE=$stage TEST_USER=$test_user PG
 export PG_REGRESS=$pgxs_dir/test/regress/pg_regress SHAREDIR=$("$pg_config" --sharedir) PKGLIBDIR=$("$pg_config" --pkglibdir)
 python3 "$top/test/mutants/mutants.py" --number "${N:-200}" --seed "${SEED:-1}" --minutes "${MINUTES:-600}" --seconds "${SECONDS_ALONE:-20}" \
 	--together "${TOGETHER:-8}" --cover "$cover" --out "$top/build/mutants.tsv" ${ONLY:+--only "$ONLY"}
-# The first run made the cover alone.
+# The first run only measured the cover.
 if [ -n "${GCOV_PREFIX:-}" ]; then env -u GCOV_PREFIX bash "$top/test/mutants/run.sh"; fi

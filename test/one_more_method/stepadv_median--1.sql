@@ -1,5 +1,5 @@
--- A method more in the table of methods: make check-all loads it beside stepadv, so that a test
--- whose output says how many methods there are fails.
+-- An additional method: make check-all loads it with stepadv, so that a test fails whose output
+-- depends on the number of methods.
 CREATE FUNCTION stepadv.median(rollouts stepadv.rollout_group)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, baseline float8, advantage float8)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 100

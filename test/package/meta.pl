@@ -1,6 +1,6 @@
-# perl meta.pl FOLDER: that META.json of an unpacked archive is what PGXN's specification
-# (https://pgxn.org/meta/spec.txt, 1.0.0) asks for, and says what the folder holds.
-# Prints what is wrong, a line each.
+# perl meta.pl FOLDER: checks META.json of an unpacked archive against PGXN's specification
+# (https://pgxn.org/meta/spec.txt, 1.0.0) and the contents of the folder.
+# Prints a line per error.
 use strict;
 use warnings;
 use JSON::PP;
@@ -11,12 +11,12 @@ my @wrong;
 sub text_of
 {
 	my ($file) = @_;
-	open(my $in, '<:raw', "$folder/$file") or do { push @wrong, "$file is not there"; return '' };
+	open(my $in, '<:raw', "$folder/$file") or do { push @wrong, "$file is missing"; return '' };
 	local $/;
 	return <$in>;
 }
 
-# The prototype makes a match say whether, not what.
+# The prototype puts a match into scalar context.
 sub must($$) { my ($holds, $what) = @_; push @wrong, $what unless $holds; return $holds }
 
 my $term = qr{^[^/\\\s\x00-\x1f\x7f]{2,}$};
@@ -30,25 +30,25 @@ my %member = map { $_ => 1 } qw(name version abstract description generated_by m
 my $meta = eval { decode_json(text_of('META.json')) };
 if (!$meta)
 {
-	print "META.json is no JSON: $@";
+	print "META.json is not valid JSON: $@";
 	exit 1;
 }
 
-must($member{$_} || /^[xX]_./, "$_ is no member of META.json") foreach keys %$meta;
+must($member{$_} || /^[xX]_./, "META.json must not have a member $_") foreach keys %$meta;
 must(defined $meta->{$_} && (ref $meta->{$_} || $meta->{$_} ne ''), "$_ is missing") foreach qw(name version abstract maintainer license provides meta-spec
 	description release_status resources tags);
-must($meta->{name} =~ $term, 'name is no term');
-must($meta->{version} =~ $version, 'version is none');
+must($meta->{name} =~ $term, 'name is not a term');
+must($meta->{version} =~ $version, 'version is not a version number');
 must($meta->{license} =~ /^(agpl_3|apache_[12]_[01]|artistic_[12]|bsd|freebsd|gfdl_1_[23]|gpl_[123]|lgpl_[23]_[01]|mit|mozilla_1_[01]|openssl|perl_5|postgresql|qpl_1_0|ssleay|sun|zlib|open_source|restricted|unrestricted|unknown)$/,
-	'license has no name that is known');
-must($meta->{release_status} =~ /^(stable|testing|unstable)$/, 'release_status is stable, testing or unstable');
-must($meta->{'meta-spec'}{version} eq '1.0.0' && $meta->{'meta-spec'}{url} eq 'https://pgxn.org/meta/spec.txt', 'meta-spec is that of 1.0.0');
+	'license is unknown');
+must($meta->{release_status} =~ /^(stable|testing|unstable)$/, 'release_status must be stable, testing or unstable');
+must($meta->{'meta-spec'}{version} eq '1.0.0' && $meta->{'meta-spec'}{url} eq 'https://pgxn.org/meta/spec.txt', 'meta-spec must be that of 1.0.0');
 must($_ =~ $tag, "tag $_") foreach @{ $meta->{tags} };
 
-# Where it is: a home, and where to tell of a mistake.
+# Home page, bug tracker and repository.
 my $resources = $meta->{resources};
 must(/^(homepage|bugtracker|repository)$/, "resources: $_") foreach keys %$resources;
-must($_ && $_ =~ $uri, 'resources: an address is none') foreach $resources->{homepage}, $resources->{bugtracker}{web}, @{ $resources->{repository} }{qw(url web)};
+must($_ && $_ =~ $uri, 'resources: an address is invalid') foreach $resources->{homepage}, $resources->{bugtracker}{web}, @{ $resources->{repository} }{qw(url web)};
 must(($resources->{repository}{type} // '') =~ /^[a-z]+$/, 'resources: type of the repository');
 
 foreach my $phase (keys %{ $meta->{prereqs} })
@@ -61,7 +61,7 @@ foreach my $phase (keys %{ $meta->{prereqs} })
 	}
 }
 
-# Every extension exists in the stated version, and so does its page.
+# Every extension exists in the stated version, with its page.
 my %controls = map { s{.*/|\.control$}{}gr => 1 } glob("'$folder'/*.control '$folder'/*/*.control");
 must($meta->{provides}{$_}, "$_.control is not provided") foreach keys %controls;
 while (my ($name, $extension) = each %{ $meta->{provides} })

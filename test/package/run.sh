@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
-# make check-package: that a build is the same wherever it is made, and that nothing
-# is left of it when it is uninstalled; the Debian packages, built in a bare root, looked
-# at by lintian, installed in a root that has nothing else, and used there; what
-# docs/Dockerfile says, done in bare roots.  The latter two need root rights, debootstrap
-# and a mirror (MIRROR, SUITE).  ONLY='source debian docker' (any of them) narrows it.
-# The packages: build/package/*.deb
+# make check-package: builds in different folders are equal, and uninstall removes all
+# files; the Debian packages are built in a bare root, checked by lintian, and installed
+# and used in another; the instructions of docs/Dockerfile are followed in bare roots.
+# The latter two need root privileges, debootstrap and a mirror (MIRROR, SUITE).
+# ONLY='source debian docker' selects parts.  The packages: build/package/*.deb
 # Last line: N passed, N failed.
 
 set -uo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$top/build/package
-# By default where this machine has its packages from.
+# The default is the mirror of this machine.
 mirror=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 2>/dev/null | head -n 1)}
 suite=${SUITE:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 log=$dir/log
@@ -33,7 +32,7 @@ check()
 	fi
 }
 
-# The files of the repository, as they are in the working tree.
+# Copies the files of the repository from the working tree.
 copy_source()
 {
 	rm -rf "$1" && mkdir -p "$1" || return 1
@@ -42,7 +41,7 @@ copy_source()
 
 make_in() { make -s -C "$1" -j"$(nproc)" "${@:2}"; }
 
-# In a folder with a space, and in one beside the source: the same bytes.
+# Builds in a folder with a space and in a folder outside the source are equal.
 same_builds()
 {
 	copy_source "$dir/a folder/stepadv" && make_in "$dir/a folder/stepadv" with_llvm=no &&
@@ -52,7 +51,7 @@ same_builds()
 		[ -z "$(find "$dir/source" \( -name '*.o' -o -name 'stepadv*--*.sql' \) ! -path '*/releases/*' ! -path '*/test/*')" ]
 }
 
-# From either, what is installed is the same, and uninstall removes it.
+# Both install the same files, and uninstall removes them.
 same_installs()
 {
 	make_in "$dir/a folder/stepadv" with_llvm=no install "DESTDIR=$dir/a folder/root" &&
@@ -63,8 +62,8 @@ same_installs()
 		[ -z "$(find "$dir/a folder/root" "$dir/root" -type f)" ]
 }
 
-# What make dist makes, of the last commit: no files of those who work on it, and all that
-# a build needs.
+# The archive of make dist, from the last commit: no development files, and all that a
+# build needs.
 archive()
 {
 	local version file
@@ -81,13 +80,13 @@ archive()
 
 within() { chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive sh -euc "$2"; }
 
-# Made once, and copied.
+# A copy of a bare root, which is made once.
 new_root()
 {
 	if [ ! -e "$dir/$suite/etc/debian_version" ]; then
 		rm -rf "$dir/$suite"
 		debootstrap --variant=minbase "$suite" "$dir/$suite" "$mirror" || return 1
-		# Nothing is started in a root.
+		# No services are started in a root.
 		printf '#!/bin/sh\nexit 101\n' >"$dir/$suite/usr/sbin/policy-rc.d"
 		chmod 755 "$dir/$suite/usr/sbin/policy-rc.d"
 	fi
@@ -108,7 +107,7 @@ build()
 	' && cp "$dir"/builder/srv/*.deb "$dir/"
 }
 
-# What it says of any package; errors and warnings are failures.
+# Errors and warnings of lintian are failures.
 look() { within "$dir/builder" 'cd /srv && lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs stepadv_*.changes'; }
 
 install()
@@ -117,7 +116,7 @@ install()
 		within "$dir/bare" 'apt-get update -qq; apt-get install -y -qq --no-install-recommends /root/*.deb'
 }
 
-# By pip, without what it depends on, which is there.
+# Installs the client by pip, without its dependencies, which are installed.
 client_by_pip()
 {
 	within "$dir/builder" '
@@ -127,8 +126,8 @@ client_by_pip()
 		PYTHONPATH=/tmp/pip python3 -c "import stepadv; stepadv.per_token"'
 }
 
-# A server of that folder of programs in a root, gone afterwards: the main query of the
-# demo, on rollouts that a simulator in SQL makes, and the programs.
+# Runs the scripts of an image, use.sql and the client, if it is installed, with a temporary
+# server in a root, whose programs are in the folder pg.
 use_in()
 {
 	local root=$1 pg=$2
@@ -169,8 +168,7 @@ remove()
 		! find /usr/lib/postgresql /usr/share/postgresql /usr/share/doc /usr/bin /usr/lib/python3 -path "*stepadv*" | grep .'
 }
 
-# What an image of the Dockerfile is made from: here a bare root with the distribution's
-# server, which is there too under its number.
+# Stands in for the base image of the Dockerfile: a bare root with the distribution's server.
 new_image()
 {
 	new_root "$1" && within "$1" '
@@ -179,8 +177,8 @@ new_image()
 		mkdir -p /docker-entrypoint-initdb.d'
 }
 
-# Its instructions, one after the other; each FROM begins a root, the last of which is
-# $dir/image.
+# Follows the instructions of the Dockerfile; each FROM begins a root, the last of which
+# is $dir/image.
 follow_dockerfile()
 {
 	local image=$dir/image instruction words from target pg=
@@ -199,7 +197,7 @@ follow_dockerfile()
 				esac || return 1 ;;
 			RUN) within "$image" "PG=$pg; $words" || return 1 ;;
 			ARG) ;;
-			*) echo "$instruction is not known here"; return 1 ;;
+			*) echo "unknown instruction: $instruction"; return 1 ;;
 		esac
 	done 3< <(grep -v '^#' "$top/docs/Dockerfile" | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' | grep .)
 }
@@ -211,26 +209,26 @@ mkdir -p "$dir"
 wants() { case " ${ONLY:-source debian docker} " in *" $1 "*) true ;; *) false ;; esac; }
 
 if wants source; then
-	check "a build is the same in every folder" same_builds
-	check "install from every folder is the same, uninstall leaves nothing" same_installs
-	check "the archive is what PGXN wants, and can be installed" archive
+	check "builds in all folders are equal" same_builds
+	check "all folders install the same files, uninstall removes them" same_installs
+	check "the archive meets PGXN's specification and can be installed" archive
 	rm -rf "$dir/archive" "$dir/a folder" "$dir/source" "$dir/beside" "$dir/root"
 fi
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
-	echo "skipped: packages in a bare root; they need root rights and debootstrap"
+	echo "skipped: packages in a bare root, which need root privileges and debootstrap"
 	ONLY=skipped
 fi
 if wants debian && rm -f "$dir"/*.deb && check "packages are built in a bare root" build && [ "$failed" = 0 ]; then
-	check "lintian has nothing to say" look
+	check "lintian reports nothing" look
 	check "pip installs the client" client_by_pip
-	check "a package is installed where there is nothing else" install
+	check "the packages can be installed in a bare root" install
 	check "and used: rollouts, advantages, programs" use
-	check "and leaves nothing behind" remove
+	check "and removed without remains" remove
 	ls -l "$dir"/*.deb | awk '{ print $5, $NF }'
 	rm -rf "$dir/builder" "$dir/bare"
 fi
 if wants docker; then
-	check "what docs/Dockerfile says makes a server with both extensions" dockerfile
+	check "the instructions of docs/Dockerfile make a server with the extension" dockerfile
 	rm -rf "$dir/image" "$dir/image-before"
 fi
 echo "$passed passed, $failed failed"

@@ -1,4 +1,4 @@
--- What somebody who has just installed the package does first.
+-- First steps after the package was installed.
 CREATE EXTENSION stepadv;
 CREATE TABLE rollouts AS
 SELECT r AS rollout, s AS step, 'room ' || s AS state, CASE WHEN (r + s) % 3 = 0 THEN 'left' ELSE 'right' END AS action,
@@ -8,11 +8,11 @@ SELECT a.step_no, count(*), round(min(a.advantage)::numeric, 6) AS worst, round(
 FROM (SELECT stepadv.rollout_agg(rollout * 10 + step, rollout, step, stepadv.signature_hash(state), stepadv.signature_hash(action), reward) AS g FROM rollouts) q,
 	stepadv.rtmc(q.g) a
 GROUP BY a.step_no ORDER BY a.step_no;
--- What an advantage is: as much is won as is lost against the mean of a group.
+-- Advantages of a group add up to zero.
 DO $$
 BEGIN
 	IF (SELECT abs(sum(a.advantage)) FROM (SELECT stepadv.rollout_agg(rollout * 10 + step, rollout, step, stepadv.signature_hash(state), stepadv.signature_hash(action), reward) AS g FROM rollouts) q, stepadv.grpo(q.g) a WHERE a.step_no = 4) > 1e-9 THEN
-		RAISE EXCEPTION 'advantages of a group do not add up to nothing';
+		RAISE EXCEPTION 'advantages of a group do not add up to zero';
 	END IF;
 END
 $$;

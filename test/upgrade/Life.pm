@@ -1,5 +1,5 @@
-# What the tests of upgrades share: a user's life with the extensions, and ways
-# of looking at what is there.
+# Shared by the tests of upgrades: the objects of a user, and descriptions of
+# catalogs and numbers.
 package Life;
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ our @EXPORT = qw(psql_file live catalog differences numbers same_numbers frozen_
 
 my $here = dirname(__FILE__);
 
-# A script of this folder, stopping at the first error.
+# Runs a script of this folder, up to the first error.
 sub psql_file
 {
 	my ($node, $database, $file, %as) = @_;
@@ -25,7 +25,7 @@ sub psql_file
 	return $out;
 }
 
-# The life of a user up to the point where the extension is updated.
+# Makes the objects of a user, before the extension is updated.
 sub live
 {
 	my ($node, $database) = @_;
@@ -34,14 +34,14 @@ sub live
 	return;
 }
 
-# Identity to description, of the extensions' members or of all that a role has.
+# Maps identities to descriptions, of the extensions' members or of all objects of a role.
 sub catalog
 {
 	my ($node, $database, $owner) = @_;
 	return { map { split /\t/, $_, 2 } split /\n/, psql_file($node, $database, 'catalog.sql', set => { owner => $owner // '' }) };
 }
 
-# What one catalog says and the other does not, in words.
+# Describes the differences between two catalogs.
 sub differences
 {
 	my ($found, $wanted) = @_;
@@ -56,7 +56,7 @@ sub differences
 	return @all;
 }
 
-# Whether two answers of numbers are the same, as a test that names what is not.
+# Tests whether two results of numbers are equal, and names the relations that differ.
 sub same_numbers
 {
 	my ($found, $wanted, $name) = @_;
@@ -83,16 +83,16 @@ sub parts_that_differ
 	return "$path: found " . $json->encode($f) . "\n    wanted " . $json->encode($w);
 }
 
-# Of everything that ann has.
+# Numbers of all relations of ann.
 sub numbers
 {
 	my ($node, $database) = @_;
 	return psql_file($node, $database, 'numbers.sql', user => 'ann');
 }
 
-# The folder where the server of a node finds the control file, and the setting
-# by which it can be sent to another: there is none in servers before 18 that
-# no distributor changed.
+# The folder in which the server of a node finds the control file, and the setting
+# that can change the folder; servers before 18 lack it unless their distributor
+# added one.
 sub extension_folder
 {
 	my ($node) = @_;
@@ -110,8 +110,8 @@ sub extension_folder
 	return "$sharedir/extension";
 }
 
-# A copy of the extensions' scripts that a test may add to, which the node's
-# server is made to read; undef where that cannot be done.
+# Makes the node's server read a copy of the extensions' scripts, to which a test
+# may add; returns its folder, or undef if the server cannot.
 sub own_extensions
 {
 	my ($node) = @_;

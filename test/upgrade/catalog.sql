@@ -1,5 +1,5 @@
--- What the catalog says, by names, a line per object: identity, tab, JSON.
--- :'owner' empty: the members of the extensions; else what that role has made.
+-- Describes objects by names instead of OIDs, a line per object: identity, tab, JSON.
+-- If :'owner' is empty, the members of the extensions, else the objects of that role.
 \set QUIET on
 SET search_path = pg_catalog;
 
@@ -7,7 +7,7 @@ CREATE FUNCTION pg_temp.sorted(acl aclitem[]) RETURNS text[] LANGUAGE sql AS $$
 	SELECT array_agg(a::text ORDER BY a::text) FROM unnest(acl) a
 $$;
 
--- Attributes that were dropped leave a gap in the numbers, which is no difference.
+-- Gaps that dropped attributes leave in the numbers are not a difference.
 CREATE FUNCTION pg_temp.columns(relation oid) RETURNS jsonb LANGUAGE sql AS $$
 	SELECT jsonb_agg(jsonb_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'not null', a.attnotnull,
 		'default', pg_get_expr(d.adbin, d.adrelid), 'generated', a.attgenerated, 'identity', a.attidentity, 'collation', a.attcollation::regcollation,
@@ -49,8 +49,8 @@ CREATE FUNCTION pg_temp.of_relation(relation oid) RETURNS jsonb LANGUAGE sql AS 
 	FROM pg_class c WHERE c.oid = relation
 $$;
 
--- Rows in the order of their texts.
--- When an attachment's groups were refreshed, and of which OIDs they were folded, its last columns, is no matter of how it is made.
+-- Rows in the order of their texts.  Leaves out the last columns of attachments: when groups were refreshed, and from
+-- which OIDs they were folded.
 CREATE FUNCTION pg_temp.rows_of(relation regclass) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	rows jsonb;
@@ -93,7 +93,7 @@ SELECT o.type || ' ' || o.identity, pg_temp.of_object(d.classid, d.objid)
 FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e',
 	LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) o
 WHERE e.extname LIKE 'stepadv%'
-	-- Later servers have the row types of tables among the members: the table says it all.
+	-- In later servers, row types of tables are members: the table describes them.
 	AND NOT EXISTS (SELECT FROM pg_type t JOIN pg_class c ON c.oid = t.typrelid WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND c.relkind <> 'c')
 UNION ALL
 SELECT 'extension ' || e.extname, jsonb_build_object('version', e.extversion, 'relocatable', e.extrelocatable, 'owner', e.extowner::regrole,
@@ -104,7 +104,7 @@ SELECT 'extension ' || e.extname, jsonb_build_object('version', e.extversion, 'r
 	'dumped', (SELECT jsonb_object_agg(u.relation::regclass, u.condition) FROM unnest(e.extconfig, e.extcondition) u(relation, condition)))
 FROM pg_extension e WHERE e.extname LIKE 'stepadv%'
 UNION ALL
--- What an update forgot to make a member, or to drop.
+-- Objects that an update failed to make members, or to drop.
 SELECT 'no member: ' || o.type || ' ' || o.identity, '{}'
 FROM (SELECT 'pg_proc'::regclass AS class, oid FROM pg_proc WHERE pronamespace::regnamespace::text LIKE 'stepadv%'
 		UNION ALL SELECT 'pg_operator', oid FROM pg_operator WHERE oprnamespace::regnamespace::text LIKE 'stepadv%'

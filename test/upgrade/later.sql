@@ -1,4 +1,4 @@
--- Life goes on: rows arrive, go and change, something is attached, something detached.
+-- After the update: rows are inserted, deleted and changed, tables attached and detached.
 INSERT INTO own.steps SELECT i, i / 40, 'h' || i / 20 % 2, 'r' || i / 5, i % 5, i % 6, i % 2, CASE WHEN i % 5 = 4 THEN (i * 3 % 11) / 10.0 END, i % 4, i % 2,
 	ARRAY[sin(i), cos(i), i % 5]::real[], 'v' || i / 5 % 3, '2026-02-01'::timestamptz + i / 5 * interval '5 hours', 'note ' || i FROM generate_series(180, 239) i
 ON CONFLICT (id) DO UPDATE SET act = excluded.act;

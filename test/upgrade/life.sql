@@ -1,7 +1,7 @@
--- What ann, an ordinary role, has of stepadv.
+-- The objects of ann, an ordinary role.
 CREATE SCHEMA own;
 
--- A method of her own in either language, and a table with everything in it.
+-- User-defined methods in SQL and PL/pgSQL, and a table with many columns.
 CREATE FUNCTION own.fair(rollouts stepadv.rollout_group, scale float8 DEFAULT 2) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
 LANGUAGE sql IMMUTABLE AS 'SELECT a.step_id, a.rollout_id, a.step_no, a.advantage * scale FROM stepadv.grpo(rollouts) a';
 CREATE FUNCTION own.plain(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
@@ -19,7 +19,7 @@ INSERT INTO own.steps SELECT i, i / 40, 'h' || i / 20 % 2, 'r' || i / 5, i % 5, 
 	ARRAY[sin(i), cos(i), i % 5]::real[], 'v' || i / 5 % 3, '2026-01-01'::timestamptz + i / 5 * interval '5 hours', 'note ' || i FROM generate_series(0, 199) i;
 SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"value": "worth", "turn_reward": "of_turn", "features": "x", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"rtmc": {"gamma": 0.9}, "fair": {"scale": 3}, "spa": {"model": "of old"}}');
 
--- States made of tool calls.
+-- States derived from tool calls.
 CREATE TABLE own.calls (id bigint PRIMARY KEY, g integer, r integer, n integer, tool text, args jsonb, ok boolean, score float8);
 INSERT INTO own.calls SELECT i, i / 30, i / 5, i % 5, (ARRAY['bash', 'str_replace_editor'])[i % 2 + 1],
 	CASE i % 2 WHEN 0 THEN jsonb_build_object('command', (ARRAY['ls', 'cat a.py', 'pytest'])[i % 3 + 1]) ELSE '{"command": "view", "path": "/a.py"}' END, i % 4 > 0,
@@ -38,7 +38,7 @@ SELECT stepadv.maintain('own.steps');
 SELECT stepadv.maintain('own.calls', mode => 'refresh');
 SELECT stepadv.maintain('rl.rollout_rows');
 
--- Values in tables, a selection, a view and a function of her own over them.
+-- Values in tables, a selection, and views over them.
 CREATE TABLE own.groups AS SELECT g, h, rollouts FROM own.steps_values;
 CREATE TABLE own.models AS SELECT 1 AS k, stepadv.progress_fit(id, x, score, 0.1) AS model FROM own.steps WHERE score IS NOT NULL;
 SELECT stepadv.create_selection('own.steps_rtmc', 'chosen', per_state => 2, balance => 'group');

@@ -1,6 +1,6 @@
--- All rows of all views and tables of the caller, as one hash per relation; when
--- a group was folded, or all were refreshed, is no number of its own, nor is whether a value is lenient.
--- <prefix>_kept_parts lists rollouts in any order; what is kept of it is in tables.
+-- One hash per view and table of the caller, over all its rows, except for the times of folds and refreshes, and for
+-- whether a value is lenient.
+-- <prefix>_kept_parts is left out: it lists rollouts in any order, and its contents are in tables.
 \pset format unaligned
 \pset tuples_only on
 SET extra_float_digits = 1;

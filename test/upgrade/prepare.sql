@@ -1,4 +1,4 @@
--- What an administrator does before ann comes: rows in the extension's own tables.
+-- Preparations by an administrator: rows in the extension's own tables.
 SELECT format('GRANT CREATE ON DATABASE %I TO ann', current_database()) \gexec
 INSERT INTO stepadv.tool_vocabulary (scaffold, tool, meaning) VALUES ('mine', 'peek', 'view'), ('mine', 'poke', 'execute');
 INSERT INTO stepadv.progress_models
