@@ -72,7 +72,7 @@ is(join(' ', grep { $questions !~ /(?:stepadv\.|`)\Q$_\E\b/ } split /\n/, $funct
 is(join(' ', grep { $questions !~ /(?:steps_|`_?)\Q$_\E\b/ } split /\n/, $views), '', 'and every view');
 # A question has its query, unless it needs more than these tables.
 my @unanswered = grep { !/^```sql/m } $questions =~ /^(\*\*[^*]+\?\*\*.*?)(?=^\*\*|^## |\z)/msg;
-is(join(' ', map { /^\*\*(.*?)\*\*/ } @unanswered), 'What would SPA say? Which groups are complete, and free?', 'every other question has a query');
+is(join(' ', map { /^\*\*(.*?)\*\*/ } @unanswered), q{What are SPA's rewards? Which groups are complete and available?}, 'every other question has a query');
 # Every page explains its terms by the glossary.
 foreach my $page (sort 'README.md', glob('docs/*.md docs/*/*.md'))
 {
