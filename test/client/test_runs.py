@@ -66,6 +66,7 @@ class Runs(Case):
         self.fill_job()
         said = self.loaded(self.folder / "job")
         self.assertEqual(self.tries(said), "4 tries of 2 tasks, 3 judged (2 from result.json, 1 from reward.txt), 1 without a verdict: --outcomes")
+        self.assertIn("without a step: 1 of 4 rollouts: no trajectory in the trial (1)\n", said.out)
         self.assertEqual(self.lines("SELECT task_id, rollout_id, outcome, success, truncated, model, policy_version, ended_at - started_at, metadata ->> 'trial' FROM t.rollouts ORDER BY 2"), "\n".join([
             "own/fix|own/fix / aaaaaaa|1.0|t|f|lab/m1|own lab/m1|0:01:00|fix__aaaaaaa", "own/fix|own/fix / bbbbbbb|0.0|f|f|lab/m1|own lab/m1|0:01:00|fix__bbbbbbb",
             "own/hunt|own/hunt / ccccccc|1.0|t|t|lab/m1|own lab/m1|0:01:00|hunt__ccccccc", "own/hunt|own/hunt / ddddddd|||f|lab/m1|own lab/m1|0:01:00|hunt__ddddddd"]))
@@ -87,6 +88,8 @@ class Runs(Case):
         for task, n, resolved in (("maze", 1, True), ("maze", 2, False), ("zork", 1, None)):
             name = f"{task}.{n}-of-2.run1"
             result = {"id": "1", "trial_name": name, "task_id": task, "instruction": "Go", "is_resolved": resolved, "failure_mode": "agent_timeout" if n == 2 else "unset"}
+            if task == "zork":
+                result |= {"failure_mode": "unknown_agent_error", "agent_started_at": None}
             self.write(f"run1/{task}/{name}/results.json", json.dumps(result))
             if task == "maze":
                 messages = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": f"```bash\ngo {n}\n```"}, {"role": "user", "content": "<returncode>0</returncode>"}]
@@ -96,6 +99,7 @@ class Runs(Case):
         self.write("run1/notes.txt", "[no JSON and no log]")
         said = self.loaded(self.folder / "run1")
         self.assertEqual(self.tries(said), "3 tries of 2 tasks, 2 judged (from results.json), 1 without a verdict: --outcomes")
+        self.assertIn("without a step: 3 of 3 rollouts: no trajectory in the trial (2), unknown_agent_error before the agent began (1)\n", said.out)
         self.assertEqual(self.lines("SELECT rollout_id, success, truncated, (SELECT string_agg(action, ' ') FROM t.steps s WHERE s.rollout_id = r.rollout_id) FROM t.rollouts r ORDER BY 1"), "\n".join([
             "maze / 1-of-2.run1|t|f|", "maze / 2-of-2.run1|f|t|", "zork / 1-of-2.run1||f|"]))
         said = self.loaded(*logs)

@@ -93,8 +93,7 @@ class Conversation:
         # Turns are numbered from 0 or from 1.
         most = number_before + 1 if number_before is not None else None if before else 1
         if number is not None and most is not None and number > most:
-            hint = "insert it, or leave the rollout out"
-            raise fail(whose, f"has no step of turn {most if before else 0}", hint)
+            raise fail(whose, f"has no step of turn {most if before else 0}", "insert it, or leave the rollout out")
         if before and before[0].tool is not None:
             self._messages += results_of(before, seen, whose)
         elif seen is not None:

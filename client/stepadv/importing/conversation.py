@@ -221,8 +221,7 @@ def text_of_blocks(blocks: list[Json], thoughts: bool = False) -> str | None:
 
 def failed(record: dict[str, Json]) -> bool | None:
     """False: it says so; None: it does not say."""
-    is_error = record.get("is_error") is True or record.get("status") == "error" or record.get("error")
-    return False if is_error else None
+    return False if record.get("is_error") is True or record.get("status") == "error" or record.get("error") else None
 
 
 def hear_returned_blocks(talk: Conversation, content: list[Json]) -> bool:

@@ -211,6 +211,7 @@ class Row:
         # Where the verdict is from: a file beside it, or "", its own.
         is_judged = self.outcome is not None or self.success is not None
         self.verdict = rollout.get("verdict", "") if is_judged else None
+        self.lacks = rollout.get("lacks", "")
         others = {name: OF_GROUP[name] for name in shape.others}
         prefix = "".join(f"{text(key)}\t" for key in self.key)
         line = prefix + (encoded(others, names) + "\t" if others else "") + encoded(OF_ROLLOUT, about) + "\n"

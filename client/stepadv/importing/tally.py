@@ -22,7 +22,7 @@ class Tally:
     problems: list[tuple[int, str]] = field(default_factory=list)  # the document's number, and why
     tries: dict[int, str | None] = field(default_factory=dict)  # hash of the key: where the verdict is from
     tasks: set[int] = field(default_factory=set)
-    stepless: set[int] = field(default_factory=set)
+    stepless: dict[int, str] = field(default_factory=dict)  # and why, or "" if that is not known
     matched: set[str] = field(default_factory=set)  # of the user's outcomes
     names: set[str] = field(default_factory=set)  # of rollouts, if there are outcomes
     is_of_other: bool = False  # a contradiction with another file of that name
@@ -41,7 +41,7 @@ class Tally:
         self.tasks.add(hash(row.task))
         self.counts["usable"] += 1
         self.counts["steps added"] += len(row.lines)
-        self.stepless.update([] if row.numbers else [hash(row.key)])
+        self.stepless.update({} if row.numbers else {hash(row.key): row.lacks})
         self.counts["steps"] += len(row.numbers)
         self.counts["with_action"] += row.n_actions
 
@@ -63,13 +63,14 @@ class Tally:
         if self.n_problems:
             contradict = f", {n['contradictions']} contradict what is there" if n["contradictions"] else ""
             yield f"could not be used: {count(self.n_problems - n['contradictions'], 'document')}{contradict}"
-        for words, found in (("not loaded", self.dropped), ("repaired", self.repaired)):
+        stepless = f"without a step: {len(self.stepless)} of {count(len(self.tries), 'rollout')}"
+        why = Counter(filter(None, self.stepless.values()))
+        for words, found in (("not loaded", self.dropped), ("repaired", self.repaired), (stepless, why)):
             listed = ", ".join(f"{what} ({k})" for what, k in sorted(found.items()) if k)
             if listed:
                 yield f"{words}: {listed}"
-        if self.stepless:
-            wrong = "" if n["steps"] else ": is the format the right one?"
-            yield f"without a step: {len(self.stepless)} of {count(len(self.tries), 'rollout')}{wrong}"
+        if self.stepless and not why:
+            yield stepless + ("" if n["steps"] else ": is the format the right one?")
         elif n["steps"] and not n["with_action"]:
             yield "no step has an action: is the format the right one?"
         if self.tries:

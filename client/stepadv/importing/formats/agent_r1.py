@@ -18,8 +18,7 @@ def read(document: Json, where: Where) -> Rollouts:
     task = digest(document.get("input"))
     group = training_group(document.get("step"), document.get("uid"), task)
     steps = [read_step(s) for s in objects(document.get("steps"))]
-    members = {"task_id": task, "group_id": group, "steps": steps}
-    yield rollout_of(where, document, TABLE, members, used=USED)
+    yield rollout_of(where, document, TABLE, {"task_id": task, "group_id": group, "steps": steps}, used=USED)
 
 
 FORMAT = Format("trajectory_uid & input & steps[] & steps[].step_index", read)

@@ -35,6 +35,10 @@ def about_trial(document: Json) -> Rollout:
         "policy": " ".join(part for part in (agent, model) if part) or None,
     }
     noted = {} if problem in (None, "none", "unset") else {"exception": words(problem)}
+    began = [document[key] for key in ("agent_execution", "agent_started_at") if key in document]
+    is_early = noted and (began == [None] or problem == "agent_installation_failed")
+    # Why it may have no steps.
+    members["lacks"] = f"{words(problem)} before the agent began" if is_early else "no trajectory in the trial"
     return rollout_of(Where(), document, TABLE, members, meta=noted)
 
 

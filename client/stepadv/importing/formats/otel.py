@@ -105,8 +105,7 @@ def messages_of(records: list[dict[str, Json]], names: tuple[str, ...]) -> list[
 
 
 def kind_of(a: dict[str, Json], span_kind: Json) -> str:
-    own = a.get("openinference.span.kind", span_kind)
-    kind = KINDS.get(str(own).upper())
+    kind = KINDS.get(str(a.get("openinference.span.kind", span_kind)).upper())
     if kind is not None or "openinference.span.kind" in a:
         return kind or "other"
     found = {OPERATIONS.get(str(a.get(name))) for name in ("gen_ai.operation.name", "llm.request.type")}

@@ -109,8 +109,7 @@ def read(document: dict[str, Json], where: Where) -> Rollouts:
         "rollout_id": own if trial is None else f"{group}-{trial}",
     }
     # What an export begins the conversation with.
-    told_first = join((text_of(params.get("instructions")), system)) or None
-    meta = {"environment": environment, "system_prompt": told_first}
+    meta = {"environment": environment, "system_prompt": join((text_of(params.get("instructions")), system)) or None}
     found = rollout_of(where, params, TABLE, members, talk, response, meta=meta)
     asked, steps = words(at(params, "metadata.problem_statement")), found["steps"]
     for step in steps:
