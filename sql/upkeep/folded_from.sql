@@ -25,7 +25,7 @@ COMMENT ON FUNCTION stepadv_internal.mark_below(regclass[], jsonb) IS
 -- white space. Enum labels count, since ids and states may be hashes of them. The xmin of pg_inherits changes when a
 -- partition is attached again. A query per kind, run only if there is such an object: planning one query for all
 -- kinds takes longer than running it.
-CREATE FUNCTION stepadv_internal.below(views regclass[], attachment regclass)
+CREATE FUNCTION stepadv_internal.below(views regclass[], a stepadv_internal.attached)
 RETURNS TABLE (kind text, object oid, here text, name text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -70,21 +70,21 @@ BEGIN
 			e.enumlabel::text
 		FROM pg_enum e WHERE e.enumtypid = ANY (enums);
 	END IF;
-	IF below.attachment IS NOT NULL THEN
+	IF (below.a).attachment IS NOT NULL THEN
 		RETURN QUERY SELECT 'triggers', k.relation::oid, format('triggers %s %s', k.relation::oid,
 			md5(string_agg(concat_ws(' ', k.trigger, t.xmin), ', ' ORDER BY k.trigger, k.event))), NULL
-		FROM stepadv_internal.kept_triggers(below.attachment) k JOIN pg_trigger t ON t.oid = k.trigger
+		FROM stepadv_internal.kept_triggers(below.a) k JOIN pg_trigger t ON t.oid = k.trigger
 		GROUP BY k.relation;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.below(regclass[], regclass) IS
+COMMENT ON FUNCTION stepadv_internal.below(regclass[], stepadv_internal.attached) IS
 'what groups are folded from (their place, tables and each partition or child, views, functions, labels of enums), '
 'and the triggers of the attachment, as folded_from notes it';
 
 -- anywhere: the definition by names, which stays valid in a restored dump. mark: a summary by which most calls of
 -- changed_since know that nothing has changed.
-CREATE FUNCTION stepadv_internal.folded_from(views regclass[], attachment regclass) RETURNS jsonb
+CREATE FUNCTION stepadv_internal.folded_from(views regclass[], a stepadv_internal.attached) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -98,15 +98,15 @@ AS $$
 		WHEN 'function' THEN coalesce((SELECT ROW(g.aggtransfn, g.aggfinalfn, g.agginitval)::text
 			FROM pg_aggregate g WHERE g.aggfnoid = b.object), pg_get_functiondef(b.object))
 		ELSE stepadv_internal.relation_name(b.object::regclass) END)) ORDER BY b.here) AS noted
-		FROM stepadv_internal.below(folded_from.views, folded_from.attachment) b) n
+		FROM stepadv_internal.below(folded_from.views, folded_from.a) b) n
 $$;
-COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[], regclass) IS
+COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[], stepadv_internal.attached) IS
 'part of maintain and refresh: what the groups are folded from, to be compared by changed_since';
 
 -- Takes no locks. For tables, views and functions, reports those that are new: if one is missing, a view or function
 -- that used it was replaced. For partitions, triggers and labels, also reports missing ones. A new partition without
 -- rows is returned in column empty.
-CREATE FUNCTION stepadv_internal.changed_since(views regclass[], attachment regclass, noted jsonb)
+CREATE FUNCTION stepadv_internal.changed_since(views regclass[], a stepadv_internal.attached, noted jsonb)
 RETURNS TABLE (what text, empty regclass)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -120,7 +120,7 @@ BEGIN
 		SELECT n.e ->> 'here' AS here FROM jsonb_path_query(changed_since.noted, 'lax $[*]') n(e)
 		WHERE n.e ->> 'here' IS NOT NULL
 	), below AS MATERIALIZED (
-		SELECT b.kind, b.object, b.here FROM stepadv_internal.below(changed_since.views, changed_since.attachment) b
+		SELECT b.kind, b.object, b.here FROM stepadv_internal.below(changed_since.views, changed_since.a) b
 	), came AS (
 		SELECT b.kind, b.object, b.kind = 'part' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = b.object
 			AND c.relkind IN ('r', 'p') AND pg_relation_size(c.oid) = 0) AS is_empty
@@ -152,7 +152,7 @@ BEGIN
 	SELECT NULL, NULL FROM same s WHERE NOT s.place;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.changed_since(regclass[], regclass, jsonb) IS
+COMMENT ON FUNCTION stepadv_internal.changed_since(regclass[], stepadv_internal.attached, jsonb) IS
 'part of maintained and refresh: what has changed since folded_from recorded it; no rows: nothing; what NULL: a new '
 'empty partition, or unknown (empty NULL), since it was recorded in another database, before a dump';
 
@@ -215,11 +215,11 @@ BEGIN
 	END IF;
 	PERFORM stepadv_internal.refuse_changing((a).source, views);
 	IF (a).watermark IS NULL THEN
-		PERFORM stepadv_internal.make_triggers((a).attachment);
+		PERFORM stepadv_internal.make_triggers(a);
 	END IF;
-	changes := ARRAY(SELECT c.what FROM stepadv_internal.changed_since(views, (a).attachment, (a).folded_from) c
+	changes := ARRAY(SELECT c.what FROM stepadv_internal.changed_since(views, a, (a).folded_from) c
 		WHERE c.empty IS NULL);
-	noted := stepadv_internal.folded_from(views, (a).attachment);
+	noted := stepadv_internal.folded_from(views, a);
 	IF changes = '{NULL}' THEN
 		-- Compare by names, as in a restored database.
 		result := result OR ARRAY(SELECT DISTINCT n.e ->> 'anywhere'
@@ -246,7 +246,7 @@ DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 BEGIN
 	IF (a).folded_from <> '[]' AND EXISTS (
-		SELECT FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], attachment, (a).folded_from) c
+		SELECT FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], a, (a).folded_from) c
 		WHERE c.what IS NOT NULL)
 	THEN
 		-- Do not overwrite what a concurrent refresh has recorded.
@@ -267,7 +267,7 @@ AS $$
 		WHEN count(c.what) > 0 THEN 'are stale: ' || string_agg(c.what, '; ' ORDER BY c.what)
 		WHEN bool_or(c.empty IS NULL) THEN 'may be stale: what they were folded from is not known, as after a restore '
 			'or when it changed under writers' END, array_agg(c.empty) FILTER (WHERE c.empty IS NOT NULL)
-	FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], (a).attachment, (a).folded_from) c
+	FROM stepadv_internal.changed_since(ARRAY[(a).fresh, (a).fresh_digests], a, (a).folded_from) c
 	WHERE (a).fresh IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.staleness_of_kept(stepadv_internal.attached) IS

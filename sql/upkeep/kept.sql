@@ -18,13 +18,8 @@
 CREATE FUNCTION stepadv_internal.keep_groups() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_keep_groups';
 COMMENT ON FUNCTION stepadv_internal.keep_groups() IS
-'statement trigger of the tables below an attachment whose groups are kept; its condition names the attachment';
-
-CREATE FUNCTION stepadv_internal.keep_groups_of_rows() RETURNS trigger
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_keep_groups_of_rows';
-COMMENT ON FUNCTION stepadv_internal.keep_groups_of_rows() IS
-'row trigger of the tables below an attachment whose groups are kept: does in the apply worker of logical '
-'replication what keep_groups does elsewhere, and elsewhere nothing; its condition names the attachment';
+'trigger of the tables below an attachment whose groups are kept, for statements and for rows: the latter do '
+'nothing except in the apply worker of logical replication; its condition names the attachment';
 
 -- Triggers compare long arrays by these images: src/upkeep/stored_image.c.
 CREATE FUNCTION stepadv_internal.stored_image(value anyarray) RETURNS bytea
@@ -90,33 +85,41 @@ COMMENT ON FUNCTION stepadv_internal.own_maintained(regclass, text, boolean) IS
 'the attachments over a source whose groups are kept, of roles whose rights the current user has; error if none, '
 'unless or_none';
 
--- A row trigger on a partition depends on the trigger of its parent. A trigger that was replaced by one with another
--- condition, or for some columns, does not count: its condition is that some constants of type regclass are not NULL.
-CREATE FUNCTION stepadv_internal.kept_triggers(attachment regclass)
-RETURNS TABLE (relation regclass, trigger oid, event text, fires "char")
+-- Statement triggers fire for the table named in the statement, so each partition and child needs one, and each
+-- parent through which rows can be written. The apply worker of logical replication fires only row triggers; a
+-- partition gets its row trigger from its parent's. The condition is always true: it identifies the attachment, and
+-- makes the trigger depend on the kept tables, so that DROP TABLE ... CASCADE leaves no failing triggers.
+--
+-- definition is what pg_get_triggerdef returns of such a trigger, also with quote_all_identifiers: one that a
+-- user replaced by another has another definition, and does not count.
+CREATE FUNCTION stepadv_internal.kept_triggers(a stepadv_internal.attached)
+RETURNS TABLE (relation regclass, event text, name text, definition text, trigger oid, fires "char")
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$
+DECLARE
+	condition CONSTANT text := (
+		SELECT string_agg(format('(''%s''::regclass IS NOT NULL)', replace(k::text, '''', '''''')), ' AND ')
+		FROM unnest(ARRAY[(a).attachment, (a).folded, (a).changed]) k WHERE k IS NOT NULL);
 BEGIN
-	RETURN QUERY WITH RECURSIVE made AS (
-		SELECT t.oid, t.tgrelid, t.tgenabled, t.tgtype, t.tgfoid
-		FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
-		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass
-			AND d.refobjid = kept_triggers.attachment AND t.tgfoid IN (
-				'stepadv_internal.keep_groups()'::regprocedure, 'stepadv_internal.keep_groups_of_rows()'::regprocedure)
-			AND t.tgattr::text = '' AND t.tgqual::text !~ ('\{(?!BOOLEXPR :boolop and |NULLTEST |CONST :consttype '
-				|| 'regclass'::regtype::oid || ' )|:nulltesttype 0|:constisnull true')
-		UNION
-		SELECT t.oid, t.tgrelid, t.tgenabled, t.tgtype, t.tgfoid
-		FROM made m JOIN pg_inherits i ON i.inhparent = m.tgrelid
-		JOIN pg_trigger t ON t.tgrelid = i.inhrelid AND t.tgparentid = m.oid
-	)
-	SELECT m.tgrelid::regclass, m.oid, e.event, m.tgenabled
-	FROM made m
-	JOIN (VALUES ('applied', 1), ('insert', 4), ('delete', 8), ('update', 16), ('truncate', 32)) e(event, bit)
-		ON m.tgtype & e.bit <> 0 AND (m.tgtype & 1 = 0 OR e.event = 'applied');
+	RETURN QUERY SELECT w.relation, e.event, n.name, d.definition, t.oid, t.tgenabled
+	FROM (SELECT DISTINCT r.relation
+		FROM stepadv_internal.tables_read(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns, true) r) w
+	CROSS JOIN (VALUES
+		('delete', 8, 'DELETE', ' REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT'),
+		('insert', 4, 'INSERT', ' REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT'),
+		('truncate', 32, 'TRUNCATE', ' FOR EACH STATEMENT'),
+		('update', 16, 'UPDATE', ' REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT'),
+		('applied', 29, 'INSERT OR DELETE OR UPDATE', ' FOR EACH ROW')
+	) e(event, type, events, rows)
+	CROSS JOIN LATERAL concat((a).prefix, '_maintain_', e.event) n(name)
+	CROSS JOIN LATERAL format(' AFTER %s ON %s%s WHEN ((%s)) EXECUTE FUNCTION stepadv_internal.keep_groups()',
+		e.events, stepadv_internal.relation_name(w.relation), e.rows, condition) d(definition)
+	LEFT JOIN pg_trigger t ON t.tgrelid = w.relation AND t.tgtype = e.type
+		AND pg_get_triggerdef(t.oid) = format('CREATE TRIGGER %I', t.tgname) || d.definition;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.kept_triggers(regclass) IS
+COMMENT ON FUNCTION stepadv_internal.kept_triggers(stepadv_internal.attached) IS
 'the triggers that keep the groups of an attachment: on which table, for which event (applied: rows that logical '
-'replication writes), and when they fire, as in pg_trigger.tgenabled';
+'replication writes), name, definition without it; trigger: the existing one, NULL: none, and when it fires, as in '
+'pg_trigger.tgenabled';

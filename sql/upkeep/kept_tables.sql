@@ -1,56 +1,33 @@
 -- The objects that maintain creates and unmaintain drops.
 
--- Statement triggers fire for the table named in the statement, so each partition and child needs one, and each
--- parent through which rows can be written.  The apply worker of logical replication fires only row triggers; new
--- partitions get these with their parent's.  The condition is always true: it identifies the attachment, and makes
--- the trigger depend on the kept tables, so that DROP TABLE … CASCADE leaves no failing triggers.
---
 -- Statement triggers are enabled in every session_replication_role, row triggers only for logical replication.
 -- A trigger that a user disabled remains disabled, and maintained reports it.
-CREATE FUNCTION stepadv_internal.make_triggers(attachment regclass) RETURNS void
+CREATE FUNCTION stepadv_internal.make_triggers(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
-	condition CONSTANT text := (SELECT string_agg(format('%L::regclass IS NOT NULL', k), ' AND ')
-		FROM unnest(ARRAY[(a).attachment, (a).folded, (a).changed]) k WHERE k IS NOT NULL);
-	-- Tables whose changes affect the kept groups.
-	tables CONSTANT regclass[] := ARRAY(SELECT DISTINCT w.relation
-		FROM stepadv_internal.tables_read(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns, true) w);
 	item text;
 BEGIN
 	PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).fresh, (a).fresh_digests], true);
 	FOR item IN
-		-- One that kept_triggers does not count was replaced by a user.
-		SELECT format('CREATE %s TRIGGER %I AFTER %s ON %s %s WHEN (%s) EXECUTE FUNCTION stepadv_internal.%s()',
-			CASE WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
-				WHERE d.classid = 'pg_trigger'::regclass AND d.refobjid = make_triggers.attachment
-					AND t.tgrelid = w.relation AND t.tgname = n.name::name) THEN 'OR REPLACE' END,
-			n.name, e.events, stepadv_internal.relation_name(w.relation), e.rows, condition, e.function)
-		FROM unnest(tables) w(relation) JOIN pg_class c ON c.oid = w.relation
-		CROSS JOIN (VALUES
-			('delete', 'DELETE', 'REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT', 'keep_groups'),
-			('insert', 'INSERT', 'REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT', 'keep_groups'),
-			('truncate', 'TRUNCATE', 'FOR EACH STATEMENT', 'keep_groups'),
-			('update', 'UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT',
-				'keep_groups'),
-			('applied', 'INSERT OR UPDATE OR DELETE', 'FOR EACH ROW', 'keep_groups_of_rows')
-		) e(event, events, rows, function)
-		CROSS JOIN LATERAL concat((a).prefix, '_maintain_', e.event) n(name)
-		WHERE (e.event <> 'applied' OR NOT c.relispartition)
-			AND NOT EXISTS (SELECT FROM stepadv_internal.kept_triggers(attachment) t
-				WHERE t.relation = w.relation AND t.event = e.event)
-		ORDER BY e.event = 'applied', stepadv_internal.relation_name(w.relation), e.event
+		-- One of the same name that depends on the attachment was replaced by a user.
+		SELECT format('CREATE %s TRIGGER %I', CASE WHEN EXISTS (
+				SELECT FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
+				WHERE d.classid = 'pg_trigger'::regclass AND d.refobjid = (a).attachment
+					AND t.tgrelid = k.relation AND t.tgname = k.name::name) THEN 'OR REPLACE' END,
+			k.name) || k.definition
+		FROM stepadv_internal.kept_triggers(a) k JOIN pg_class c ON c.oid = k.relation
+		WHERE k.trigger IS NULL AND (k.event <> 'applied' OR NOT c.relispartition)
+		ORDER BY k.event = 'applied', stepadv_internal.relation_name(k.relation), k.event
 	LOOP
 		EXECUTE item;
 	END LOOP;
 	PERFORM stepadv_internal.enable_trigger(t.trigger, CASE t.event WHEN 'applied' THEN 'R' ELSE 'A' END::"char")
-	FROM stepadv_internal.kept_triggers(attachment) t
-	WHERE t.fires = 'O' AND t.relation = ANY (tables);
+	FROM stepadv_internal.kept_triggers(a) t WHERE t.fires = 'O';
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.make_triggers(regclass) IS
+COMMENT ON FUNCTION stepadv_internal.make_triggers(stepadv_internal.attached) IS
 'part of maintain and refresh: creates missing triggers, and enables those that it created';
 
 -- Values are stored inline as long as a page has room, and not compressed: they are read more often than written,

@@ -162,8 +162,7 @@ BEGIN
 EXCEPTION WHEN dependent_objects_still_exist OR lock_not_available THEN
 	GET STACKED DIAGNOSTICS what = PG_EXCEPTION_DETAIL;
 	PERFORM stepadv_internal.refuse_drop('what maintain made for ' || stepadv_internal.relation_name((a).source),
-		SQLSTATE, what, 'unmaintain'::text, (a).views || stepadv_internal.kept_relations(a)
-			|| ARRAY(SELECT t.relation FROM stepadv_internal.kept_triggers(attachment) t));
+		SQLSTATE, what, 'unmaintain'::text, (a).views || stepadv_internal.kept_relations(a));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.end_kept(regclass, boolean) IS

@@ -11,25 +11,25 @@ BEGIN
 		FROM stepadv_internal.tables_read(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns, true) w
 		GROUP BY w.relation
 	), triggers AS (
-		SELECT t.relation, count(DISTINCT t.event) FILTER (WHERE t.event <> 'applied') AS n,
+		SELECT t.relation, count(DISTINCT t.event) FILTER (WHERE t.event <> 'applied' AND t.fires IS NOT NULL) AS n,
 			count(*) FILTER (WHERE t.event <> 'applied' AND t.fires IN ('D', 'R')) AS n_disabled,
 			count(*) FILTER (WHERE t.event <> 'applied' AND t.fires = 'O') AS n_not_always,
 			count(*) FILTER (WHERE t.event = 'applied' AND t.fires IN ('R', 'A')) AS n_applied
-		FROM stepadv_internal.kept_triggers((a).attachment) t GROUP BY t.relation
+		FROM stepadv_internal.kept_triggers(a) t GROUP BY t.relation
 	), tables AS (
 		SELECT w.*, c.relrowsecurity, c.relowner, c.relispartition, e.kind, e.is_here,
 			(a).watermark IS NULL AS by_triggers, t.*
 		FROM below w JOIN pg_class c ON c.oid = w.relation
 		CROSS JOIN LATERAL stepadv_internal.engine_table(w.relation) e
-		LEFT JOIN triggers t(name, n, n_disabled, n_not_always, n_applied) ON t.name = w.relation
+		JOIN triggers t(name, n, n_disabled, n_not_always, n_applied) ON t.name = w.relation
 	)
 	SELECT format(p.problem, t.relation, t.kind) FROM tables t CROSS JOIN LATERAL (VALUES
-		(t.by_triggers AND coalesce(t.n, 0) < 4 AND NOT (t.relispartition AND pg_relation_size(t.relation) = 0),
+		(t.by_triggers AND t.n < 4 AND NOT (t.relispartition AND pg_relation_size(t.relation) = 0),
 			'changes of %s are not seen: it lacks triggers'),
 		(t.by_triggers AND t.n >= 4 AND t.n_disabled > 0, 'changes of %s are not seen: triggers are disabled'),
 		(t.by_triggers AND t.n_not_always > 0, 'changes of %s in sessions with session_replication_role = replica are '
 			'not seen: its triggers are not always enabled'),
-		(t.by_triggers AND coalesce(t.n_applied, 0) = 0
+		(t.by_triggers AND t.n_applied = 0
 			AND EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = t.relation),
 			'changes that logical replication brings to %s are not seen: its row trigger is missing or disabled'),
 		(t.by_triggers AND t.kind IS NOT NULL, 'changes of %s are not seen: it is a %s'),

@@ -25,7 +25,6 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
-#include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -99,24 +98,12 @@ look_up(Oid relation, FormData_pg_class *class)
 static bool
 keeps_groups_of(Oid attachment, Oid owner)
 {
-	Relation	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		found = false;
+	ListCell   *cell;
 
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(attachment));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
-	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
-
-		found = row->classid == TriggerRelationId && is_owned(kept_table(row->objid), owner);
-	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
-	return found;
+	foreach(cell, triggers_of(attachment))
+		if (is_owned(kept_table(lfirst_oid(cell)), owner))
+			return true;
+	return false;
 }
 
 /*

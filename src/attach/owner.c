@@ -15,6 +15,7 @@
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_trigger.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -86,6 +87,26 @@ kept_table(Oid trigger)
 	systable_endscan(scan);
 	table_close(triggers, AccessShareLock);
 	return table;
+}
+
+List *
+triggers_of(Oid attachment)
+{
+	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	List	   *triggers = NIL;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(attachment));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		if (((Form_pg_depend) GETSTRUCT(tuple))->classid == TriggerRelationId)
+			triggers = list_append_unique_oid(triggers, ((Form_pg_depend) GETSTRUCT(tuple))->objid);
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return triggers;
 }
 
 /* owns(relation regclass, by_rights boolean); false if the relation is gone. */

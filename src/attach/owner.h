@@ -1,6 +1,8 @@
 #ifndef STEPADV_OWNER_H
 #define STEPADV_OWNER_H
 
+#include "nodes/pg_list.h"
+
 /* The owner of a relation; InvalidOid if it is gone. */
 extern Oid	relation_owner(Oid relation);
 
@@ -18,5 +20,8 @@ extern void require_owner(Oid relation);
 
 /* The table of a trigger that keeps groups; InvalidOid for other triggers and dropped ones. */
 extern Oid	kept_table(Oid trigger);
+
+/* The triggers that depend on an attachment. */
+extern List *triggers_of(Oid attachment);
 
 #endif							/* STEPADV_OWNER_H */

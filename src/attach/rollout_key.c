@@ -338,22 +338,6 @@ read_key(TupleTableSlot *slot, const AttrNumber *columns, int n, Datum *values)
 	}
 }
 
-/* The slot of a key among those seen; it may contain another key. */
-static Seen **
-place_of(SeenKeys *keys, const Datum *values, int n)
-{
-	resetStringInfo(&keys->key);
-	for (int i = 0; i < n; i++)
-	{
-		text	   *value = DatumGetTextPP(values[i]);
-		int			length = VARSIZE_ANY_EXHDR(value);
-
-		appendBinaryStringInfo(&keys->key, (char *) &length, sizeof(length));
-		appendBinaryStringInfo(&keys->key, VARDATA_ANY(value), length);
-	}
-	return &keys->seen[(uint64) hash_bytes_64(keys->key.data, keys->key.len) % N_SEEN];
-}
-
 /* Whether a key is the last one that was seen, which most are, without its hash. */
 static bool
 is_last(const SeenKeys *keys, const Datum *values, int n)
@@ -376,31 +360,39 @@ is_last(const SeenKeys *keys, const Datum *values, int n)
 	return true;
 }
 
-static bool
-is_seen(SeenKeys *keys, const Datum *values, int n)
+/* The slot for a key that was not seen yet, which becomes the current one; NULL if it was. */
+static Seen **
+unseen_slot(SeenKeys *keys, const Datum *values, int n)
 {
-	Seen	   *seen;
+	Seen	  **slot;
 
 	if (is_last(keys, values, n))
-		return true;
-	seen = *place_of(keys, values, n);
-	if (seen == NULL || seen->length != keys->key.len || memcmp(seen->bytes, keys->key.data, keys->key.len) != 0)
-		return false;
-	keys->last = seen;
-	return true;
+		return NULL;
+	resetStringInfo(&keys->key);
+	for (int i = 0; i < n; i++)
+	{
+		text	   *value = DatumGetTextPP(values[i]);
+		int			length = VARSIZE_ANY_EXHDR(value);
+
+		appendBinaryStringInfo(&keys->key, (char *) &length, sizeof(length));
+		appendBinaryStringInfo(&keys->key, VARDATA_ANY(value), length);
+	}
+	slot = &keys->seen[(uint64) hash_bytes_64(keys->key.data, keys->key.len) % N_SEEN];
+	if (*slot == NULL || (*slot)->length != keys->key.len || memcmp((*slot)->bytes, keys->key.data, keys->key.len) != 0)
+		return slot;
+	keys->last = *slot;
+	return NULL;
 }
 
-/* Remember a key, in place of another of the same slot. */
+/* Remember the current key in its slot, in place of another one. */
 static void
-see(SeenKeys *keys, const Datum *values, int n, MemoryContext context)
+see(SeenKeys *keys, Seen **slot, MemoryContext context)
 {
-	Seen	  **place = place_of(keys, values, n);
-
-	if (*place != NULL)
-		pfree(*place);
-	keys->last = *place = MemoryContextAlloc(context, offsetof(Seen, bytes) + keys->key.len);
-	(*place)->length = keys->key.len;
-	memcpy((*place)->bytes, keys->key.data, keys->key.len);
+	if (*slot != NULL)
+		pfree(*slot);
+	keys->last = *slot = MemoryContextAlloc(context, offsetof(Seen, bytes) + keys->key.len);
+	(*slot)->length = keys->key.len;
+	memcpy((*slot)->bytes, keys->key.data, keys->key.len);
 }
 
 /*
@@ -504,6 +496,7 @@ stepadv_is_new_rollout(PG_FUNCTION_ARGS)
 {
 	Datum		values[FUNC_MAX_ARGS];
 	SeenKeys   *keys = fcinfo->flinfo->fn_extra;
+	Seen	  **slot;
 
 	if (keys == NULL)
 		fcinfo->flinfo->fn_extra = keys = new_keys(fcinfo);
@@ -513,9 +506,10 @@ stepadv_is_new_rollout(PG_FUNCTION_ARGS)
 			PG_RETURN_BOOL(true);
 		values[i] = PG_GETARG_DATUM(i);
 	}
-	if (is_seen(keys, values, PG_NARGS()))
+	slot = unseen_slot(keys, values, PG_NARGS());
+	if (slot == NULL)
 		PG_RETURN_BOOL(false);
-	see(keys, values, PG_NARGS(), fcinfo->flinfo->fn_mcxt);
+	see(keys, slot, fcinfo->flinfo->fn_mcxt);
 	PG_RETURN_BOOL(true);
 }
 
@@ -525,6 +519,7 @@ stepadv_check_rollout(PG_FUNCTION_ARGS)
 	TriggerData *data = (TriggerData *) fcinfo->context;
 	Datum		values[INDEX_MAX_KEYS];
 	TupleTableSlot *slot;
+	Seen	  **unseen;
 	Tie		   *tie;
 
 	require_trigger(fcinfo, CALLED_AS_TRIGGER(fcinfo) && TRIGGER_FIRED_AFTER(data->tg_event) && TRIGGER_FIRED_FOR_ROW(data->tg_event) &&
@@ -534,7 +529,8 @@ stepadv_check_rollout(PG_FUNCTION_ARGS)
 		fcinfo->flinfo->fn_extra = tie = make_tie(data, data->tg_trigger->tgconstrrelid, true, fcinfo->flinfo->fn_mcxt);
 	slot = TRIGGER_FIRED_BY_INSERT(data->tg_event) ? data->tg_trigslot : data->tg_newslot;
 	read_key(slot, tie->of_steps, tie->n_columns, values);
-	if (is_seen(&tie->keys, values, tie->n_columns))
+	unseen = unseen_slot(&tie->keys, values, tie->n_columns);
+	if (unseen == NULL)
 		return PointerGetDatum(NULL);
 	/* Without its rollout, a step that was deleted or updated since is no error, but another one of the rollout is. */
 	if (!lock_rollout(tie, values))
@@ -544,7 +540,7 @@ stepadv_check_rollout(PG_FUNCTION_ARGS)
 			refuse_step(data, tie, values);
 		return PointerGetDatum(NULL);
 	}
-	see(&tie->keys, values, tie->n_columns, fcinfo->flinfo->fn_mcxt);
+	see(&tie->keys, unseen, fcinfo->flinfo->fn_mcxt);
 	return PointerGetDatum(NULL);
 }
 

@@ -8,14 +8,10 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/dependency.h"
-#include "catalog/indexing.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
 #include "catalog/pg_subscription_rel.h"
 #include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
@@ -27,7 +23,6 @@
 #include "replication/worker_internal.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -41,7 +36,6 @@
 #include "upkeep/fold.h"
 
 PG_FUNCTION_INFO_V1(stepadv_keep_groups);
-PG_FUNCTION_INFO_V1(stepadv_keep_groups_of_rows);
 PG_FUNCTION_INFO_V1(stepadv_drop_triggers);
 
 /* A trigger; one that was replaced has the same OID. */
@@ -58,7 +52,7 @@ typedef struct WatchingTrigger
 	TriggerKey	key;
 	Oid			attachment;
 	uint64		generation;		/* the attachment's, for which the rest is valid */
-	bool		for_rows;		/* a row trigger, see keep_groups_of_rows */
+	bool		for_rows;		/* a row trigger, for logical replication */
 	bool		is_watched;		/* the attachment's groups depend on the table */
 	bool		is_known;		/* the changed groups can be found by its columns */
 	AttrNumber *keys;			/* of a row trigger: the group's columns; valid as long as the attachment's cache */
@@ -115,19 +109,6 @@ find_trigger(const TriggerData *data)
 	watching->generation = 0;
 	watching->plan = NULL;
 	return watching;
-}
-
-static TriggerData *
-require_trigger(FunctionCallInfo fcinfo, const char *function, bool for_row)
-{
-	TriggerData *data = (TriggerData *) fcinfo->context;
-
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(data->tg_event) ||
-		for_row != (TRIGGER_FIRED_FOR_ROW(data->tg_event) != 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function %s must be called by a trigger AFTER, FOR EACH %s", function, for_row ? "ROW" : "STATEMENT")));
-	return data;
 }
 
 /* ----------
@@ -362,16 +343,6 @@ keep_groups(Kept *kept, void *argument)
 		fold_these(kept, SPI_tuptable, TRIGGER_FIRED_BY_INSERT(data->tg_event), NULL);
 }
 
-/* Statement trigger of the tables below an attachment's views. */
-Datum
-stepadv_keep_groups(PG_FUNCTION_ARGS)
-{
-	TriggerData *data = require_trigger(fcinfo, "keep_groups", false);
-
-	with_kept(find_trigger(data)->attachment, keep_groups, data);
-	return PointerGetDatum(NULL);
-}
-
 /* ----------
  * Rows that logical replication applies
  *
@@ -439,13 +410,19 @@ keep_groups_of_rows(Kept *kept, void *argument)
 		keep_group_of(kept, watching, values + kept->n_keys, nulls + kept->n_keys);
 }
 
-/* Row trigger of the tables below an attachment's views, for logical replication. */
+/* Trigger of the tables below an attachment's views, for statements and for rows. */
 Datum
-stepadv_keep_groups_of_rows(PG_FUNCTION_ARGS)
+stepadv_keep_groups(PG_FUNCTION_ARGS)
 {
-	TriggerData *data = require_trigger(fcinfo, "keep_groups_of_rows", true);
+	TriggerData *data = (TriggerData *) fcinfo->context;
 
-	if (is_applied_alone())
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(data->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function keep_groups must be called by a trigger AFTER")));
+	if (TRIGGER_FIRED_FOR_STATEMENT(data->tg_event))
+		with_kept(find_trigger(data)->attachment, keep_groups, data);
+	else if (is_applied_alone())
 		with_kept(find_trigger(data)->attachment, keep_groups_of_rows, data);
 	return PointerGetDatum(NULL);
 }
@@ -454,41 +431,6 @@ stepadv_keep_groups_of_rows(PG_FUNCTION_ARGS)
  * Dropping triggers
  * ----------
  */
-
-/* Our triggers that depend on an attachment, on tables of its owner or on the given tables. */
-static ObjectAddresses *
-triggers_of(Oid attachment, const Oid *tables, int n_tables, int *n)
-{
-	ObjectAddresses *found = new_object_addresses();
-	Oid			owner = relation_owner(attachment);
-	Relation	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	*n = 0;
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(attachment));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
-		ObjectAddress trigger;
-		Oid			table = row->classid == TriggerRelationId ? kept_table(row->objid) : InvalidOid;
-		bool		is_meant = is_owned(table, owner);
-
-		for (int i = 0; i < n_tables && !is_meant; i++)
-			is_meant = OidIsValid(table) && tables[i] == table;
-		ObjectAddressSet(trigger, row->classid, row->objid);
-		if (!is_meant || object_address_present(&trigger, found))
-			continue;
-		add_exact_object_address(&trigger, found);
-		(*n)++;
-	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
-	return found;
-}
 
 /*
  * drop_triggers(attachment regclass, tables regclass[]): called by the attachment's owner, and also drops
@@ -501,11 +443,25 @@ stepadv_drop_triggers(PG_FUNCTION_ARGS)
 	Oid			attachment = PG_GETARG_OID(0);
 	int			n_tables;
 	const Oid  *tables = list_argument(fcinfo, 1, "tables", REGCLASSOID, &n_tables);
-	ObjectAddresses *doomed;
-	int			n;
+	ObjectAddresses *doomed = new_object_addresses();
+	int			n = 0;
+	ListCell   *cell;
 
 	require_owner(attachment);
-	doomed = triggers_of(attachment, tables, n_tables, &n);
+	foreach(cell, triggers_of(attachment))
+	{
+		ObjectAddress trigger;
+		Oid			table = kept_table(lfirst_oid(cell));
+		bool		is_meant = is_owned(table, relation_owner(attachment));
+
+		for (int i = 0; i < n_tables && !is_meant; i++)
+			is_meant = OidIsValid(table) && tables[i] == table;
+		if (!is_meant)
+			continue;
+		ObjectAddressSet(trigger, TriggerRelationId, lfirst_oid(cell));
+		add_exact_object_address(&trigger, doomed);
+		n++;
+	}
 	performMultipleDeletions(doomed, DROP_RESTRICT, 0);
 	free_object_addresses(doomed);
 	PG_RETURN_INT32(n);

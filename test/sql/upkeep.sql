@@ -558,7 +558,7 @@ DROP TRIGGER trap ON trap;
 CREATE TRIGGER trap AFTER INSERT ON trap REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT WHEN ('own_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
 INSERT INTO trap VALUES (1);
 DROP TRIGGER trap ON trap;
-CREATE TRIGGER trap AFTER INSERT ON trap REFERENCING NEW TABLE AS new_rows FOR EACH ROW WHEN ('own_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
+CREATE TRIGGER trap BEFORE INSERT ON trap FOR EACH STATEMENT WHEN ('own_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
 INSERT INTO trap VALUES (1);
 DROP TRIGGER trap ON trap;
 CREATE TRIGGER trap AFTER TRUNCATE ON trap FOR EACH STATEMENT WHEN ('own_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
