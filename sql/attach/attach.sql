@@ -114,6 +114,66 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.warn_of_history(stepadv_internal.attached) IS
 'part of attach: warnings if a history cannot be found by an index';
 
+-- states => 'auto'.  views: with state_average, if several states are as good.
+CREATE FUNCTION stepadv_internal.states_by_credit(INOUT g stepadv_internal.given, INOUT views text[], schema text,
+	prefix text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	chosen record;
+	averaged jsonb;			-- the states that state_average takes
+BEGIN
+	g.states := CASE WHEN g.roles ? 'tool' THEN 'signature' END;
+	-- Attach temporarily, to choose from; the exception rolls the subtransaction back.
+	BEGIN
+		PERFORM stepadv_internal.make_attachment(g, schema, prefix);
+		-- attach cannot make states of text clusters or of the last category.
+		SELECT c.* INTO chosen FROM (
+			SELECT c.state, c.finding, c.score, min(c.p_value) OVER () AS p,
+				array_agg(c.state) FILTER (WHERE c.is_best) OVER () AS best
+			FROM stepadv_internal.choose_state(g.source, CASE WHEN g.roles ?& '{state,tool}' AND g.steps = g.source
+				AND g.columns IS NULL THEN jsonb_build_object('observation', quote_ident(g.roles ->> 'state'))
+				ELSE '{}' END, NULL::text, 'batch_td'::text, 40, prefix) c) c
+		WHERE c.state NOT IN ('text cluster', 'last category') ORDER BY c.score DESC NULLS LAST, c.state LIMIT 1;
+		RAISE SQLSTATE 'SA000';
+	EXCEPTION WHEN SQLSTATE 'SA000' THEN
+	END;
+	IF chosen IS NULL THEN
+		RAISE EXCEPTION 'states ''auto'' need groups to choose by'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+			HINT = 'Name the states, or attach when there are rollouts.';
+	ELSIF chosen.p <= 0.05 THEN
+		-- The attached states and those from actions can be computed from the same group.
+		averaged := jsonb_build_object('attached', chosen.best && '{as attached,observation}', 'last_actions',
+			'last two actions' = ANY (chosen.best), 'action_set', 'set of actions' = ANY (chosen.best));
+		IF 'stateless' <> ALL (chosen.best)
+			AND (SELECT count(*) > 1 FROM jsonb_each(averaged) e WHERE e.value = 'true') THEN
+			g.options := jsonb_build_object('state_average', averaged) || g.options;
+			views := coalesce(views, '{default}') || 'state_average'::text;
+			chosen.state := CASE WHEN 'as attached' = ANY (chosen.best) THEN 'as attached'
+				WHEN 'observation' = ANY (chosen.best) THEN 'observation' ELSE chosen.state END;
+		END IF;
+		RAISE NOTICE 'states are "%": %', chosen.state, chosen.finding
+			USING DETAIL = format('Among the best: %s.', array_to_string(chosen.best, ', ')),
+				HINT = CASE WHEN chosen.best && '{text cluster,last category}' THEN 'For states that attach cannot '
+					'make, text cluster and last category, add a column to the source and give it as state.'
+					WHEN 'state_average' = ANY (views) THEN 'The view _state_average averages these states.'
+					ELSE 'Attach again when there are more groups.' END;
+	ELSE
+		RAISE NOTICE '%', chosen.finding
+			USING HINT = 'States are ''root''. Attach again when there are more groups.';
+	END IF;
+	g.states := CASE WHEN chosen.p > 0.05 OR chosen.p IS NULL OR chosen.state = 'stateless' THEN 'root'
+		WHEN chosen.state = 'last two actions' THEN 'history_last'
+		WHEN chosen.state = 'set of actions' THEN 'history_set'
+		WHEN chosen.state = 'observation' THEN 'observation' ELSE g.states END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.states_by_credit(stepadv_internal.given, text[], text, text) IS
+'part of attach: the arguments with the states that show credit best in the groups, instead of ''auto''; error if '
+'there are no groups';
+
 CREATE FUNCTION stepadv_internal.attach(source regclass, group_by text[], rollout_id text, step_no text, state text,
 	action text, reward text,
 	columns jsonb, views text[], prefix text, schema text, options jsonb)
@@ -128,7 +188,6 @@ DECLARE
 	a stepadv_internal.attached;
 	home record;
 	chosen record;
-	averaged jsonb;			-- the states that state_average takes
 BEGIN
 	PERFORM stepadv_internal.check_columns(coalesce(columns, '{}'));
 	g := stepadv_internal.given(source, group_by, coalesce(columns, '{}')
@@ -155,50 +214,9 @@ BEGIN
 		g.roles := g.roles || jsonb_build_object('grounded', g.roles ->> 'ok');
 	END IF;
 	IF g.states = 'auto' THEN
-		g.states := CASE WHEN g.roles ? 'tool' THEN 'signature' END;
-		-- Attach temporarily, to choose from; the exception rolls the subtransaction back.
-		BEGIN
-			PERFORM stepadv_internal.make_attachment(g, schema, prefix);
-			-- attach cannot make states of text clusters or of the last category.
-			SELECT c.* INTO chosen FROM (
-				SELECT c.state, c.finding, c.score, min(c.p_value) OVER () AS p,
-					array_agg(c.state) FILTER (WHERE c.is_best) OVER () AS best
-				FROM stepadv_internal.choose_state(source, CASE WHEN g.roles ?& '{state,tool}' AND g.steps = source
-					AND g.columns IS NULL THEN jsonb_build_object('observation', quote_ident(g.roles ->> 'state'))
-					ELSE '{}' END, NULL::text, 'batch_td'::text, 40, prefix) c) c
-			WHERE c.state NOT IN ('text cluster', 'last category') ORDER BY c.score DESC NULLS LAST, c.state LIMIT 1;
-			RAISE SQLSTATE 'SA000';
-		EXCEPTION WHEN SQLSTATE 'SA000' THEN
-		END;
-		IF chosen IS NULL THEN
-			RAISE EXCEPTION 'states ''auto'' need groups to choose by'
-				USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Name the states, or attach when there are rollouts.';
-		ELSIF chosen.p <= 0.05 THEN
-			-- The attached states and those from actions can be computed from the same group.
-			averaged := jsonb_build_object('attached', chosen.best && '{as attached,observation}', 'last_actions',
-				'last two actions' = ANY (chosen.best), 'action_set', 'set of actions' = ANY (chosen.best));
-			IF 'stateless' <> ALL (chosen.best)
-				AND (SELECT count(*) > 1 FROM jsonb_each(averaged) e WHERE e.value = 'true') THEN
-				g.options := jsonb_build_object('state_average', averaged) || g.options;
-				views := coalesce(views, '{default}') || 'state_average'::text;
-				chosen.state := CASE WHEN 'as attached' = ANY (chosen.best) THEN 'as attached'
-					WHEN 'observation' = ANY (chosen.best) THEN 'observation' ELSE chosen.state END;
-			END IF;
-			RAISE NOTICE 'states are "%": %', chosen.state, chosen.finding
-				USING DETAIL = format('Among the best: %s.', array_to_string(chosen.best, ', ')),
-					HINT = CASE WHEN chosen.best && '{text cluster,last category}' THEN 'For states that attach cannot '
-						'make, text cluster and last category, add a column to the source and give it as state.'
-						WHEN 'state_average' = ANY (views) THEN 'The view _state_average averages these states.'
-						ELSE 'Attach again when there are more groups.' END;
-		ELSE
-			RAISE NOTICE '%', chosen.finding
-				USING HINT = 'States are ''root''. Attach again when there are more groups.';
-		END IF;
-		g.states := CASE WHEN chosen.p > 0.05 OR chosen.p IS NULL OR chosen.state = 'stateless' THEN 'root'
-			WHEN chosen.state = 'last two actions' THEN 'history_last'
-			WHEN chosen.state = 'set of actions' THEN 'history_set'
-			WHEN chosen.state = 'observation' THEN 'observation' ELSE g.states END;
+		chosen := stepadv_internal.states_by_credit(g, views, schema, prefix);
+		g := chosen.g;
+		views := chosen.views;
 	END IF;
 	attachment := stepadv_internal.make_attachment(g, schema, prefix);
 	a := stepadv_internal.known(attachment);
