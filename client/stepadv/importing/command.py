@@ -1,4 +1,4 @@
-"""stepadv import: files and directories into the tables of a schema."""
+"""stepadv import: loads files and directories into the tables of a schema."""
 
 import argparse
 import gc
@@ -92,7 +92,7 @@ def look_over(file: File, options: argparse.Namespace) -> bool:
 
 
 def make_tables(connection: Connection, schema: str) -> None:
-    """Of several imports at once, the first makes them."""
+    """Creates the tables if they do not exist.  The lock is for imports that run at the same time."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
     with connection.transaction():
         connection.execute(lock, (f"stepadv tables in {schema}",))
@@ -101,8 +101,8 @@ def make_tables(connection: Connection, schema: str) -> None:
 
 
 def analyze(connection: Connection, schema: str, steps_added: int) -> None:
-    """For good plans, if a tenth of the table or more is new: columns that rollouts and steps are found and compared
-    by.  Long texts and the rest are left to autovacuum."""
+    """Analyzes the tables for good plans if a tenth of the steps or more is new: only columns by which rollouts and
+    steps are found and compared.  Long texts and the rest are left to autovacuum."""
     query = "SELECT c.reltuples FROM pg_class c WHERE c.oid = to_regclass(format('%%I.steps', %s::text))"
     if steps_added == 0 or steps_added * 10 < (database.value(connection, query, schema) or 0):
         return
@@ -112,7 +112,7 @@ def analyze(connection: Connection, schema: str, steps_added: int) -> None:
             OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey)))"""
     for name in ("rollouts", "steps"):
         listed = ", ".join(map(quoted, database.value(connection, columns, schema, name)))
-        # What was loaded is there, also if a node that has some of it is gone by now.
+        # The load is committed, so it does not fail if a node that has a part of it is gone by now.
         with suppress(psycopg.OperationalError):
             connection.execute(f"ANALYZE (SKIP_LOCKED) {quoted(schema, name)} ({listed})")
 
@@ -163,7 +163,7 @@ class Import:
             analyze(connection, self.options.schema, self.tally.counts["steps added"])
 
     def progress(self, line: str) -> None:
-        """A line on a terminal, overwritten each time."""
+        """Overwrites the line of progress, if standard error is a terminal."""
         if sys.stderr.isatty():
             print(f"\r{line:<78}" + ("" if line else "\r"), end="", file=sys.stderr, flush=True)
 
@@ -214,6 +214,6 @@ def run(options: argparse.Namespace) -> int:
         raise Failed("-J must be a number of files from 1 to 9999")
     options.replace |= options.retries is not None
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # Documents are trees: looking for circles in them takes a tenth of the time.
+    # Documents have no reference cycles, and by default the search for cycles takes a tenth of the time.
     gc.set_threshold(100000, 50, 100)
     return Import(options).run()

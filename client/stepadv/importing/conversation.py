@@ -1,7 +1,7 @@
-"""A conversation as steps: each call of a turn is one, a turn without calls is one.
+"""A conversation as steps: each call is a step, and so is a turn without calls.
 
-Items come in order: what is seen (see, result), then what the model does (think, say, call).  A turn is what the
-model does until something comes back, or begin is called.
+Items are added in order: what the model sees (see, result), then what it does (think, say, call).  A turn begins with
+what the model does after it has seen something, or with begin.
 """
 
 import re
@@ -63,7 +63,7 @@ HUGE = re.compile(r"\d(?:[eE]\+?\d{3}|\d{299})")
 
 
 def parse_arguments(raw: Json) -> tuple[Json, str | None, str | None]:
-    """Arguments of a call, which models write as a string of JSON; the same as JSON text; what was repaired."""
+    """The arguments of a call, which may be a string of JSON: their value, their JSON text, and what was repaired."""
     if not isinstance(raw, str):
         return raw, None if raw is None else to_json(raw), None
     if not raw.strip():
@@ -71,7 +71,7 @@ def parse_arguments(raw: Json) -> tuple[Json, str | None, str | None]:
     try:
         args, n_nul = parse(raw)
         if "\\u" in raw or HUGE.search(raw):
-            # This finds half of a surrogate pair, and an infinite number.
+            # This fails for half of a surrogate pair and for an infinite number.
             to_json(args).encode()
         text = raw.replace("\\u0000", "\\ufffd") if n_nul else raw
         return args, text, "U+0000 in arguments" if n_nul else None
@@ -81,8 +81,8 @@ def parse_arguments(raw: Json) -> tuple[Json, str | None, str | None]:
 
 class Conversation:
     def __init__(self) -> None:
-        self.turns: list[list[Item]] = [[]]  # the first: what was before any
-        self.is_seen = True  # what came last is not the model's
+        self.turns: list[list[Item]] = [[]]  # the first has what came before any turn
+        self.is_seen = True  # the last item is not the model's
         self.dropped: Counter[str] = Counter()
         self.repaired: Counter[str] = Counter()
 
@@ -117,7 +117,7 @@ class Conversation:
         return {"steps": self.steps(), "dropped": self.dropped, "repaired": self.repaired}
 
     def steps(self) -> list[dict[str, Json]]:
-        """In a turn, the model's items come first, then what came back, which the next turn sees."""
+        """In a turn, the model's items come first, then what came back, which is the next turn's observation."""
         steps: list[dict[str, Json]] = []
         seen = None
         for turn, items in enumerate(self.turns, -1):
@@ -158,8 +158,8 @@ class Conversation:
 
 
 def result_of(results: list[Item], call: Item, position: int) -> Item | None:
-    """By its id, which some scaffolds use again in every turn, else in order: the first of those that have this id,
-    or are at this place if one of the two has none."""
+    """The result of a call, among the results of its turn, as some scaffolds reuse ids in every turn: the first that
+    has the call's id, or that is at its position if one of the two has no id."""
     if position == 0 and results and results[0].id == call.id:
         return results[0]
     in_order = results[position] if position < len(results) else None
@@ -177,7 +177,7 @@ def firsts_of_turns(steps: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 
 def in_turn(seen: Json, turns: Iterable[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Steps of a scaffold that does one thing at a time: each sees what the one before brought (next_observation)."""
+    """Steps of a scaffold with one step per turn: each observes the next_observation of the step before it."""
     steps = []
     for turn, step in enumerate(turns):
         steps.append({"turn": turn, "observation": seen, **step})
@@ -191,8 +191,8 @@ USER = ("user", "human", "environment", "exit")
 TOOL = ("tool", "function")
 MODEL = ("assistant", "ai", "gpt", "model")
 THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
-# Tools that the provider runs have types of their own (server_tool_use, web_search_tool_result): endings tell.  A part
-# of Gemini's has no type but a member of this name.
+# Compared with endings of types: tools that the provider runs have types such as server_tool_use and
+# web_search_tool_result.  A part of Gemini's has no type, but a member with such a name.
 OF_CALL = ("tool_use", "tool_call", "function_call", "functionCall")
 OF_RESULT = ("tool_result", "tool_call_response", "function_response", "functionResponse")
 
@@ -213,21 +213,20 @@ def inner_of(block: Json, names: tuple[str, ...]) -> dict[str, Json]:
 
 
 def text_of_blocks(blocks: list[Json], thoughts: bool = False) -> str | None:
-    """Bytes of a picture (blob) are no text."""
-    # redacted_thinking ends like thinking.
+    """The text of blocks that are not calls, results or pictures (blob): of thoughts, or of all others."""
     found = [b for b in blocks if ends(b, THOUGHTS) == thoughts and not ends(b, (*OF_CALL, *OF_RESULT, "blob"))]
     return join([text_of(first(b, "thinking content text reasoning")) for b in found]) if thoughts else text_of(found)
 
 
 def failed(record: dict[str, Json]) -> bool | None:
-    """False: it says so; None: it does not say."""
+    """The value of ok: False if the record reports an error, else None, as it need not."""
     return False if record.get("is_error") is True or record.get("status") == "error" or record.get("error") else None
 
 
 def hear_returned_blocks(talk: Conversation, content: list[Json]) -> bool:
     found = [block for block in content if ends(block, OF_RESULT)]
     for block in (inner_of(block, OF_RESULT) or block for block in found):
-        # The result may be empty.
+        # An empty result is a result, too.
         told = text_of(first(block, "content response result"))
         talk.result(told or "", first(block, "tool_use_id id"), failed(block))
     return bool(found)
@@ -243,7 +242,7 @@ def hear_call(talk: Conversation, call: Json) -> None:
 
 
 def calls_of(message: dict[str, Json]) -> list[Json]:
-    """LangChain has them in additional_kwargs, too."""
+    """The calls of a message; LangChain also has them in additional_kwargs."""
     extra = fields(message.get("additional_kwargs"))
     for record in (message, extra):
         calls = record.get("tool_calls")
@@ -263,7 +262,7 @@ def hear_model(talk: Conversation, message: dict[str, Json], content: Json) -> N
     talk.begin()
     if thought is not None:
         talk.think(thought)
-    # Some have the same calls in both places.
+    # Some messages have the same calls in both places.
     calls = calls_of(message) or [block for block in blocks if ends(block, OF_CALL)]
     if said or not calls:
         talk.say(said)
@@ -306,14 +305,14 @@ def hear_messages(messages: Json) -> Conversation:
 
 
 def heard_of(messages: list[Json]) -> dict[str, Json]:
-    """Of what a model was sent: what came after its last message, and the system prompt."""
+    """Of the messages sent to a model: those after its last message, and the system prompt."""
     last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
     system = [m for m in objects(messages) if m.get("role") in SYSTEM]
     return {"heard": messages[last + 1 :], "system": join([text_of(first(m, "content parts")) or "" for m in system])}
 
 
-# A content that is exactly what a step saw or did is left to the step: {"observation": turn} or {"action": turn} is
-# its mark, which no content of the chat interface looks like.  Shorter contents stay.
+# A content that equals the observation or action of a step is replaced by a mark, {"observation": turn} or
+# {"action": turn}, which is not a valid content of a chat message.  Contents that are shorter than this stay.
 LEAST_LENGTH = 64
 
 
@@ -322,8 +321,8 @@ def is_demo(message: dict[str, Json]) -> bool:
 
 
 def keep(rollout: dict[str, Json], messages: Json) -> dict[str, Json]:
-    """A rollout with its original messages in its metadata, if its turns are the model's messages, one for
-    one; messages with is_demo are no turns."""
+    """Puts the original messages into the metadata of a rollout, if each turn corresponds to a message of the model;
+    messages with is_demo are not turns."""
     turns: dict[int, dict[str, Json]] = {}
     for step in rollout["steps"]:
         turns.setdefault(step["turn"], step)

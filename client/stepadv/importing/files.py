@@ -1,4 +1,4 @@
-"""Files and directories, packed or plain: what is to be read, under which names, and their documents."""
+"""Files and directories, compressed or not: which files to read, their source names, and their documents."""
 
 import bz2
 import contextlib
@@ -24,22 +24,22 @@ PACKED: dict[str, Callable[..., Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz":
 MARKS = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
 BOM = b"\xef\xbb\xbf"
 IS_LOG = re.compile(r"(^|\n)Action( [0-9]+)?: ")
-# What people name by mistake, and what helps, by what is at its beginning.
+# Files given by mistake: bytes at their beginning, and what to do.
 MISTAKEN = {b"PK\3\4": "a zip file: unpack it", b"ustar": "a tar file: unpack it"}
 MISTAKEN |= {b"//git-lfs": "a pointer of Git LFS: git lfs pull"}
 
 
 class CannotRead(Exception):
-    """A file that cannot be read, in words."""
+    """A file cannot be read; the message says why."""
 
 
 @dataclass
 class File:
     path: str  # to open
-    source: str  # its name: without the suffix of its compression, with a part "." where its name begins
-    more: tuple[str, ...] = ()  # files that belong to the same rollout
-    is_below: bool = False  # of a directory, not named itself
-    is_optional: bool = False  # no problem if it is no rollout
+    source: str  # its path without a suffix of compression; a part "." marks where ids begin
+    more: tuple[str, ...] = ()  # further files of the same rollout
+    is_below: bool = False  # found in a directory, not named itself
+    is_optional: bool = False  # not a problem if it is not a rollout
 
     @property
     def name(self) -> str:
@@ -47,14 +47,14 @@ class File:
 
 
 def plain_name(path: str) -> str:
-    """Without its packing; what is not UTF-8 is U+FFFD."""
+    """A path without the suffix of its compression; bytes that are not UTF-8 become U+FFFD."""
     text = os.fsencode(path).decode(errors="replace")
     root, ending = os.path.splitext(text)
     return root if ending.lower()[1:] in PACKED else text
 
 
 def below(directory: str, failed: Callable[[str], None]) -> Iterator[str]:
-    """All files below a directory; links to files are not followed."""
+    """The files with known endings below a directory; links are not followed."""
     walk = os.walk(directory, onerror=lambda error: failed(f"cannot read {error.filename}: {error.strerror}"))
     for folder, _, names in walk:
         for name in names:
@@ -65,8 +65,8 @@ def below(directory: str, failed: Callable[[str], None]) -> Iterator[str]:
 
 
 def list_files(names: list[str]) -> tuple[list[File], list[str], list[str]]:
-    """Those to read, directories without one, and what is wrong with names."""
-    paths: dict[str, bool] = {}  # and whether they are below a directory
+    """Returns the files to read, the directories without one, and messages about names that cannot be read."""
+    paths: dict[str, bool] = {}  # and whether they were found in a directory
     empty: list[str] = []
     failed: list[str] = []
     for name in names:
@@ -89,14 +89,14 @@ def list_files(names: list[str]) -> tuple[list[File], list[str], list[str]]:
 
 
 def sources_of(paths: list[str]) -> dict[str, str]:
-    """Ids consist of the last directory and the name.  If several files have these in common, the directories that
-    not all of them have count too: a part "." in what is called the source is before these."""
+    """The source name of each path.  Ids consist of the last directory and the name.  If several files share these,
+    their ids include the directories that they do not share, which follow a part "." in the source name."""
     found = {path: "stdin" if path == "-" else plain_name(path) for path in paths}
     alike: dict[tuple[str, str], list[str]] = {}
     for path, source in found.items():
         alike.setdefault(name_parts(source), []).append(path)
     for several in alike.values():
-        # Packed and plain, a file is the same.
+        # A file and its compressed copy have the same name.
         if len({os.path.dirname(found[path]) for path in several}) > 1:
             n = len(os.path.commonpath([os.path.dirname(found[path]) for path in several]).rstrip("/"))
             found |= {path: f"{found[path][:n]}/.{found[path][n:]}" for path in several}
@@ -105,7 +105,7 @@ def sources_of(paths: list[str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def spooled_stdin() -> Iterator[str]:
-    """A file of it: it is read more than once."""
+    """A temporary copy of standard input, which is read more than once."""
     with tempfile.NamedTemporaryFile(prefix="stepadv.") as spool:
         try:
             shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
@@ -117,7 +117,7 @@ def spooled_stdin() -> Iterator[str]:
 
 @contextlib.contextmanager
 def reading() -> Iterator[None]:
-    """Errors in reading are CannotRead."""
+    """Turns errors of reading into CannotRead."""
     try:
         yield
     except EOFError:
@@ -142,11 +142,11 @@ def open_file(path: str) -> Iterator[IO[bytes]]:
 
 
 class Document(NamedTuple):
-    """value: JSON, the text of a log, or what is wrong with it."""
+    """A document; its value is JSON, the text of a log, or Unreadable with the reason."""
 
     n: int  # its number, or that of its line
     value: Json
-    n_nul: int = 0  # U+0000 that were replaced
+    n_nul: int = 0  # how many U+0000 were replaced
     size: int = 0  # in characters
 
 
@@ -168,7 +168,7 @@ def parsed(n: int, data: bytes) -> Document:
 
 
 def lines_of(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Lines that are not empty, with their numbers; of one that is too long, its beginning."""
+    """The lines that are not blank, with their numbers; only the beginning of a line that is too long."""
     n = 0
     while line := stream.readline(MAX_BYTES + 1):
         n += 1
@@ -181,8 +181,8 @@ def lines_of(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def has_lines(path: str) -> bool:
-    """Whether a document is on every line.  Two lines that both begin a value are two documents, unless the first
-    leaves one open."""
+    """Whether every line is a document.  The first two lines decide: both must begin a value, and the first must not
+    leave one open."""
     with open_file(path) as stream:
         lines = [line for _, line in islice(lines_of(stream), 2)]
     if len(lines) < 2 or lines[0][:1] not in (b"{", b"["):
@@ -194,7 +194,7 @@ def has_lines(path: str) -> bool:
 
 
 def documents_of(path: str) -> Iterator[Document]:
-    """Each document of a file: a line each, or all of them one."""
+    """The documents of a file: its samples (.eval), its lines, or the whole file."""
     if path.lower().endswith(".eval"):
         yield from samples_of(path)
         return
@@ -207,8 +207,8 @@ def documents_of(path: str) -> Iterator[Document]:
 
 
 def samples_of(path: str) -> Iterator[Document]:
-    """Of Inspect's .eval, a zip, each sample beside the log's header."""
-    # Other files do not wait until it is loaded.
+    """The samples of an Inspect log (.eval, a zip file), each with the header of the log."""
+    # Loaded only when it is needed.
     import zipfile
 
     try:

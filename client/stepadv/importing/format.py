@@ -1,9 +1,9 @@
-"""What formats share: how a document is recognized, where it is from, and tables of what is where in it.
+"""Shared by all formats: how a document is recognized, where it comes from, and tables of paths in it.
 
-A rollout, as all formats give it, is a dict of task_id or group_id, rollout_id, outcome, success, truncated, model,
-run_id, policy_version, policy_step, channel, curation, started_at, ended_at, tags, meta, steps, dropped, repaired; or
-of problem, in words.  A step has step_no (or none has), turn, observation, next_observation, action, tool, args, ok,
-reward, turn_reward, value, cost, the arrays of tokens, and meta.
+All formats return a rollout as a dict of task_id or group_id, rollout_id, outcome, success, truncated, model, run_id,
+policy_version, policy_step, channel, curation, started_at, ended_at, tags, meta, steps, dropped, repaired; or of
+problem, a message.  A step has step_no (all steps or none), turn, observation, next_observation, action, tool, args,
+ok, reward, turn_reward, value, cost, the arrays of tokens, and meta.
 """
 
 import os.path
@@ -16,20 +16,20 @@ from stepadv.importing.conversation import Conversation, is_of_model
 from stepadv.importing.values import Json, at, digest, fields, first, given, is_name, is_number, without, words
 
 Rollout = dict[str, Json]
-# What readers of formats give.
+# The results of read and join, and of split.
 Rollouts = Iterator[Rollout]
 Parts = Iterator[tuple[Hashable, Json]]
 
 
 class Bad(Exception):
-    """A document or rollout that cannot be used, in words, and the place of its step that cannot."""
+    """A document or rollout cannot be used; the message says why, and step is the position of the bad step."""
 
     def __init__(self, words: str, step: int | None = None):
         super().__init__(words)
         self.step = step
 
 
-# What a reader raises if a value is of another type than its format has there.
+# The errors of a reader if a value does not have the type that its format specifies.
 OTHER_TYPES = (TypeError, AttributeError, KeyError, IndexError, ValueError)
 
 ENDINGS = (".gz", ".traj", ".json", ".jsonl", ".ndjson", ".txt", ".log")
@@ -45,8 +45,8 @@ def base_of(path: str) -> str:
 
 @lru_cache(256)
 def name_parts(path: str) -> tuple[str, str]:
-    """The directory that names a file, and its own name: the last directory that is not called like the file; with a
-    part "." in the path, all directories behind it."""
+    """The directory for a file's ids, and its own name.  The directory is the last one, but not one with the name of
+    the file; after a part "." in the path, all directories count."""
     base = base_of(path)
     _, has_mark, rest = path.rpartition("/./")
     folders = rest.lstrip("/").split("/")[:-1]
@@ -56,7 +56,7 @@ def name_parts(path: str) -> tuple[str, str]:
 
 
 class Where(NamedTuple):
-    source: str | None = None  # the file's path; a part "." says where the name begins
+    source: str | None = None  # the file's path; a part "." marks where ids begin
     n: int = 1  # the number of the document in it
 
     @property
@@ -65,7 +65,7 @@ class Where(NamedTuple):
 
     @property
     def rollout(self) -> str | None:
-        """What tells the file's rollout from those of other files: directory--name."""
+        """An id for the rollout of the file: directory--name."""
         return "--".join(part for part in name_parts(self.source) if part) if self.source else None
 
     @property
@@ -73,7 +73,7 @@ class Where(NamedTuple):
         return f"{self.rollout}:{self.n}" if self.source else None
 
     def try_of(self, task: str) -> str:
-        """What people call a try: the task, and what the file's directory and name have beside it."""
+        """A readable id of a try: the task, and what the directory and name of the file add to it."""
         folder, base = name_parts(self.source or "")
         base = "__".join(part for part in (part.strip("._-") for part in base.split(task or base)) if part)
         base = "" if base == "output" and folder else base
@@ -84,23 +84,23 @@ class Where(NamedTuple):
         return f"{task} / {which}" if which else task
 
 
-# Marks of a document, which also say what it lacks: "info.model" (it is there), "steps[]" (a list), "steps[].id" (of
-# some element, or there is none), "version=ATIF-v" (a text that begins so), "input=" (a text), "!x" (it is not there),
-# "a | b" (either), "[].role" (of some element of a list itself, which is not empty); or the words of a test.
+# Marks, by which documents are recognized and which explain what one lacks: "info.model" (it exists), "steps[]" (a
+# list), "steps[].id" (an element has it, or there is none), "version=ATIF-v" (a text with this prefix), "input=" (a
+# text), "!x" (it does not exist), "a | b" (either), "[].role" (an element of the document has it); or names of tests.
 
 
 class Format(NamedTuple):
     has: str  # a document of the format has all marks ("&") of one of these variants ("||")
     read: Callable[[Json, Where], Rollouts] = lambda document, where: iter(())
-    # If many documents make one rollout: (its key, part) of each, and the rollouts of the parts of a key.
+    # If a rollout has several documents: split yields (key, part), join the rollouts of the parts of a key.
     split: Callable[[Json, Where], Parts] | None = None
     join: Callable[[list[Json], Where], Rollouts] = lambda parts, where: iter(())
-    in_parts: bool = False  # steps have numbers, so that some of a rollout's may be loaded before others
+    in_parts: bool = False  # steps are numbered, so that parts of a rollout can be loaded one by one
     tests: Mapping[str, Callable[[Json], object]] = {}
 
 
 def element(document: Json) -> Json:
-    """The first element of a list represents all."""
+    """The document, or the first element of a list, which represents all."""
     return (document[0] if document else None) if isinstance(document, list) else document
 
 
@@ -119,7 +119,7 @@ def _sees(mark: str, document: Json) -> bool:
 
 
 def sees(format: Format, mark: str, document: Json) -> bool:
-    """The first of a list of records tells, but for marks of lists themselves."""
+    """Of a list of records, the first is examined, except for marks of the list itself."""
     if mark in format.tests:
         return bool(format.tests[mark](document))
     return any(_sees(m, document if m.startswith("[]") else element(document)) for m in mark.split(" | "))
@@ -141,7 +141,7 @@ def spoken(mark: str) -> str:
 
 
 def lacks(format: Format, document: Json) -> list[str]:
-    """What a document lacks, by the variant of which it lacks least; nothing: it has the format."""
+    """The marks that a document lacks, in the variant where it lacks the fewest; none if it has the format."""
     missing = ([m for m in variant if not sees(format, m, document)] for variant in variants_of(format.has))
     return [spoken(mark) for mark in min(missing, key=len)]
 
@@ -150,17 +150,17 @@ def fits(format: Format, document: Json) -> bool:
     return any(all(sees(format, mark, document) for mark in variant) for variant in variants_of(format.has))
 
 
-# Names of a rollout's members ("meta.x": of its metadata), and paths: the first that leads somewhere counts.  "^"
-# begins a path from the whole document; "path~words" is true if the value has such words, and else nothing.
+# The members of a rollout ("meta.x": of its metadata) and their paths, of which the first with a value counts.  "^"
+# begins a path from the whole document; "path~pattern" is true if the value matches the pattern, else there is none.
 Table = dict[str, str]
-# What SWE-agent and its like say of a run.
+# Metadata of a run, in SWE-agent and similar scaffolds.
 OF_INFO = {f"meta.{key}": f"info.{key}" for key in ("exit_status", "submission", "model_stats")}
 TRIALS = "trial trial_id _ng_rollout_index rollout_index sample_index attempt"
-# Arrays of tokens, and what trainers call them.
+# Arrays of tokens, and their names in the files of trainers.
 TOKENS = {"prompt_token_ids": "prompt_token_ids prompt_ids", "response_mask": "response_mask completion_mask"}
 TOKENS["response_token_ids"] = "response_token_ids response_ids completion_ids completion_token_ids"
 TOKENS["rollout_logprobs"] = "rollout_logprobs rollout_log_probs completion_logprobs logprobs"
-# Members that every record may have by these names, and what they must be like.
+# Members that any record may have under these names, and tests of their values.
 COMMON: dict[str, Callable[[Json], bool]] = {"policy_version": is_name, "run_id": is_name, "policy_step": is_number}
 COMMON |= {"truncated": lambda v: isinstance(v, bool), "model": lambda v: isinstance(v, str) and v != ""}
 
@@ -178,7 +178,7 @@ def pick(table: Table, record: Json, document: Json = None) -> dict[str, Json]:
 
 
 def about(record: Json, score: str = "reward score outcome reward_info.reward") -> Rollout:
-    """What a record says of its rollout by the usual names."""
+    """The members of a rollout that a record has under the usual names."""
     record = fields(record)
     success = next((record[key] for key in ("success", "resolved") if isinstance(record.get(key), bool)), None)
     common = {key: record[key] for key, is_right in COMMON.items() if is_right(record.get(key))}
@@ -195,8 +195,8 @@ def rollout_of(
     used: Iterable[str] | None = None,
     meta: Mapping[str, Json] | None = None,
 ) -> Rollout:
-    """A rollout by a table, with the steps of a conversation.  used: members of the record that are no metadata; by
-    default all.  members: what a format finds otherwise, which counts before the table if it is not None."""
+    """A rollout made by a table, with the steps of a conversation.  used: members of the record that do not become
+    metadata (default: all).  members: values found in other ways, which override the table unless they are None."""
     found = pick(table, record, document)
     noted = {name[5:]: found.pop(name) for name in list(found) if name.startswith("meta.")}
     rest = without(fields(record), used) if used is not None else {}
@@ -205,7 +205,7 @@ def rollout_of(
 
 
 def tokens_of(record: Json) -> dict[str, list[Json]]:
-    """Arrays of tokens of a record; a mask may be of 1 and 0."""
+    """The arrays of tokens of a record; 1 and 0 in a mask become booleans."""
     found = {column: value for column, paths in TOKENS.items() if isinstance(value := first(record, paths), list)}
     if "response_mask" in found:
         found["response_mask"] = [m == 1 if is_number(m) and m in (0, 1) else m for m in found["response_mask"]]
@@ -213,18 +213,18 @@ def tokens_of(record: Json) -> dict[str, list[Json]]:
 
 
 def digest_of_prompt(messages: list[Json]) -> str | None:
-    """Without an id of its own a task is its prompt: what comes before the model's first message."""
+    """An id for a task without one: the digest of its prompt, which is all before the model's first message."""
     end = next((i for i, message in enumerate(messages) if is_of_model(message)), len(messages))
     return digest(messages[:end]) if end else None
 
 
 def training_group(step: Json, uid: Json, task: str) -> str:
-    """A prompt may come again in later steps of a training, under another policy."""
+    """A group id with the training step, as a prompt may come again in later steps, under another policy."""
     step = words(step)
     return ("" if step is None else f"step{step}/") + (words(uid) or task)
 
 
 def lasting(times: Iterable[Json]) -> Rollout:
-    """When that which has these times began and ended."""
+    """The first and the last of these times, as the beginning and the end of a rollout."""
     found = [time for time in times if isinstance(time, str)]
     return {"started_at": min(found), "ended_at": max(found)} if found else {}

@@ -1,4 +1,4 @@
-"""One file into the tables, in one transaction: all of it, or nothing; and many files at once."""
+"""Loads a file in one transaction, all of it or nothing; and many files in parallel."""
 
 import os
 import signal
@@ -22,25 +22,25 @@ from stepadv.text import Failed, safe
 
 MOST_TRIES = 5  # after deadlocks with other loads
 AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
-# Adds what is known of a file's rollouts beside it: verdicts, names.
+# Adds to a rollout what other files say about it: verdicts, names.
 Amend = Callable[[Rollout, File, Tally], Rollout]
 
 
 class Parts:
-    """Parts of rollouts, by the keys of these, until the rest of a file is read; on disk, if they are many."""
+    """Parts of rollouts, by the keys of the rollouts, until the file is read; on disk if they are large."""
 
     def __init__(self) -> None:
-        self.begins: dict[Hashable, int] = {}  # the first document of a key
+        self.begins: dict[Hashable, int] = {}  # the number of the first document of a key
         self.held: dict[Hashable, list[Json]] = {}
         self.file: IO[bytes] | None = None
-        self.places: dict[Hashable, list[int]] = {}  # of parts in the file, by their keys
+        self.places: dict[Hashable, list[int]] = {}  # offsets in the file, by key
 
     def add(self, key: Hashable, n: int, part: Json) -> None:
         self.begins.setdefault(key, n)
         self.held.setdefault(key, []).append(part)
 
     def spill(self) -> None:
-        # Most files need none of this, and the program begins faster without it.
+        # Loaded only when it is needed, as most files do not need it.
         import pickle
 
         try:
@@ -50,7 +50,7 @@ class Parts:
                 pickle.dump(parts, self.file, 5)
             self.file.flush()
         except OSError as error:
-            # Otherwise Python 3.14 reports that the rest of it cannot be written.
+            # Otherwise Python 3.14 also reports that the rest of the file cannot be written.
             with suppress(OSError):
                 if self.file is not None:
                     self.file.close()
@@ -67,22 +67,22 @@ class Parts:
         yield from self.held.pop(key, ())
 
     def take(self, but: Hashable = None) -> Iterator[tuple[int, list[Json]]]:
-        """Those of all keys but one, each with its first document."""
+        """Yields and removes the parts of all keys but one, each with the number of its first document."""
         for key in [key for key in self.begins if key != but]:
             yield self.begins.pop(key), list(self.of(key))
 
 
 class Reader:
     def __init__(self, file: File, source: str, options: Namespace, tally: Tally, between: Callable[[], Any]):
-        """between is called after each document."""
+        """between is called after each document is read."""
         self.file, self.source, self.tally, self.between = file, source, tally, between
         self.paths = (file.path, *file.more)
         self.given = self.likely = options.format
         self.top: str | None = None
-        self.size = 0  # of what was read since parts were taken, in characters
+        self.size = 0  # characters read since parts were last taken
 
     def documents(self) -> Iterator[Document]:
-        """Those that can be read of all files of the rollout; of several, their numbers are those of the files."""
+        """The readable documents of all files of the rollout; if there are several files, numbered by file."""
         for n, path in enumerate(self.paths, 1):
             name = f"{os.path.basename(path)}: " if n > 1 else ""
             try:
@@ -116,7 +116,7 @@ class Reader:
             for key, part in self.trying(n, format.split, value, where):
                 parts.add("" if self.file.more else key, n, part)
             if self.size > CHUNK and format.in_parts:
-                # Of the last there may be more.
+                # More parts of the last key may follow.
                 yield from self.joined(parts, format, next(reversed(parts.held), None))
             elif self.size > CHUNK:
                 parts.spill()
@@ -125,8 +125,8 @@ class Reader:
             yield from self.joined(parts, FORMATS[self.likely])
 
     def format_of(self, n: int, value: Json) -> Format | None:
-        """If documents are parts of rollouts, the first tells; lines of a log differ.  A format that is given counts
-        if none, or more than one, is found."""
+        """The format of a document.  If documents are parts of rollouts, the first decides, as lines of a log differ.
+        The format that the user gives counts if none, or more than one, is detected."""
         if not (self.likely and FORMATS[self.likely].split):
             name = format_of(value, self.likely) or self.given
             if name is None or self.given not in (None, name):
@@ -137,7 +137,7 @@ class Reader:
         return FORMATS[self.likely] if self.likely else None
 
     def trying(self, n: int, made: Callable[..., Iterable[Any]], *given: Any) -> list[Any]:
-        """The rollouts of a document, all of them; or none, and the error is recorded."""
+        """Everything that a function makes of a document; or nothing, and the error is recorded."""
         try:
             found = list(made(*given))
             if not found:
@@ -165,7 +165,7 @@ class Result:
     tally: Tally = field(default_factory=Tally)
     failed: bool = False
     said: list[str] = field(default_factory=list)  # what was left out, why, what may help
-    is_passed: bool = False  # it is no rollout, and need not be one
+    is_passed: bool = False  # it is not a rollout, and need not be one
 
 
 class Loader:
@@ -181,7 +181,7 @@ class Loader:
             except psycopg.Error as error:
                 if self.tables.connection.closed:
                     raise
-                # After a deadlock the other load goes first.
+                # Try again after a deadlock: the other load goes first.
                 if not isinstance(error, AGAIN) or attempt == MOST_TRIES - 1:
                     return Result(failed=True, said=[words_of(error)])
         raise AssertionError
@@ -206,7 +206,7 @@ class Loader:
         return Result(tally, failed, self.tell(reader, tally) if n_problems else [])
 
     def tell(self, reader: Reader, tally: Tally) -> list[str]:
-        """What was left out: the first in a line with the option that may help, then others."""
+        """Messages about what was left out: the first with the options that may help, then the others."""
         noun = "line" if reader.likely == "steps" or has_lines(reader.file.path) else "document"
         problems = sorted(tally.problems, key=lambda p: p[0])
         listed = [f"{noun} {place}: {safe(words)}" for place, words in problems]
@@ -228,13 +228,13 @@ class Loader:
 
 
 Make = Callable[[], Loader]
-# Of a process that loads.
+# In each worker process.
 make_loader: Make | None = None
 loader: Loader | None = None
 
 
 def start(make: Make) -> None:
-    """In a process of its own, which the first one ends when it is interrupted."""
+    """Prepares a worker process, which the main process terminates when it is interrupted."""
     global make_loader
     make_loader = make
     signal.signal(signal.SIGINT, signal.SIG_IGN)

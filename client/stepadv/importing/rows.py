@@ -1,4 +1,4 @@
-"""Rollouts as lines of COPY, or why one cannot be loaded."""
+"""Encodes rollouts as lines of COPY, or says why one cannot be loaded."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -11,8 +11,8 @@ from stepadv.importing.values import Json, fields, given, is_name, parse_time, t
 from stepadv.text import shorten
 
 MOST = 1e300
-# COPY's CSV format with a quote that texts hardly have.  They have no U+0000, which is the quote until it is known
-# whether they have this one: so a rollout's steps are escaped all at once.
+# COPY's CSV format, with a quote that is rare in texts.  Lines are first made with U+0000 as the quote, which no text
+# contains, so that the quotes in all steps of a rollout can be escaped at once.
 COPIED_AS = r"(FORMAT csv, DELIMITER E'\t', QUOTE E'\x01')"
 NULL = ""
 
@@ -102,9 +102,9 @@ def is_id(v: float) -> bool:
     return v == v // 1 and -1 << 31 <= v < 1 << 31
 
 
-# What a real does not hold is 0 to it.
 ids = array("whole numbers", {int, float}, is_id, lambda v: repr(int(v)))
 mask = array("booleans", {bool}, lambda v: True, lambda v: "t" if v else "f")
+# A real cannot hold smaller numbers: they are 0.
 logprobs = array("numbers", {int, float}, lambda v: bool(abs(v) < 3e38), lambda v: repr(v) if abs(v) > 1e-37 else "0")
 
 Encode = Callable[[Json, str], str]
@@ -125,7 +125,7 @@ def encoded(table: dict[str, Encode], record: dict[str, Json]) -> str:
 
 
 def all_encoded(table: dict[str, Encode], records: list[dict[str, Json]]) -> Iterator[str]:
-    """The lines of all records, column by column, which takes less time; an error may be that of a later record."""
+    """The lines of all records, made column by column, which is faster; an error may be that of a later record."""
     there, columns = set().union(*records), []
     for name, encode in table.items():
         values = [record.get(name) for record in records] if name in there else ()
@@ -145,16 +145,16 @@ def for_copy(lines: list[str], of_steps: bool = True) -> bytes:
 
 
 class Shape(NamedTuple):
-    keys: list[str]  # columns of the group: those of the primary key but rollout_id
-    others: list[str]  # of task, run, version, step and tags, columns that are no keys
-    lacking: list[str]  # and those that the tables do not have
-    defaults: list[str | None]  # values of the keys that a source does not have
+    keys: list[str]  # columns of the group: the primary key without rollout_id
+    others: list[str]  # columns for task, run, version, step and tags that are not keys
+    lacking: list[str]  # those of them for which the tables have no column
+    defaults: list[str | None]  # values of keys that a source does not have
     start: str  # the state of a first step without an observation, which no text can have
 
 
 def names_of(rollout: Rollout, shape: Shape, options: Namespace) -> dict[str, Json]:
-    """Task, group, run, version, step and tags.  If a source tells tasks from groups, tables take what they are
-    grouped by."""
+    """Task, group, run, version, step and tags; the options have defaults.  The group counts if group_id is a key;
+    otherwise it is used only in place of a missing task."""
     names: dict[str, Json] = {}
     for name in ("task_id", "group_id", "rollout_id", "run_id", "policy_version"):
         value = rollout.get(name)
@@ -175,7 +175,7 @@ def names_of(rollout: Rollout, shape: Shape, options: Namespace) -> dict[str, Js
 
 
 def key_of(names: dict[str, Json], meta: Json, shape: Shape) -> tuple[str, ...]:
-    """Columns of the group that the user has added are members of the metadata."""
+    """The key of a rollout.  The values of key columns that the user has added are in the metadata."""
     found = []
     for key, default in zip(shape.keys, shape.defaults, strict=True):
         value = names.get(key) if key in OF_GROUP else words(fields(meta).get(key))
@@ -197,7 +197,7 @@ class Row:
         self.place = rollout.get("place", place)
         self.source = fields(meta).get("source")
         self.task = names["group_id"] if names["task_id"] is None else names["task_id"]
-        # What has no column is metadata; a task that is its group is stored once.
+        # Values without a column become metadata; a task that equals its group is stored once.
         kept = {name: names[name] for name in shape.lacking if names[name] is not None}
         if kept.get("task_id", "") == names["group_id"]:
             del kept["task_id"]
@@ -206,9 +206,9 @@ class Row:
         about = {"channel": "train", "truncated": False} | given(rollout) | {"metadata": meta}
         self.outcome, self.success = about.get("outcome"), about.get("success")
         if self.outcome is not None and number(self.outcome, "outcome") and self.success is None:
-            # Sums of scores miss 1 by the last digit.
+            # A sum of scores may miss 1 by the last digit.
             about["success"] = self.success = self.outcome >= options.success_at - 1e-9
-        # Where the verdict is from: a file beside it, or "", its own.
+        # The file that the verdict is from; "" is the file of the rollout itself.
         is_judged = self.outcome is not None or self.success is not None
         self.verdict = rollout.get("verdict", "") if is_judged else None
         self.lacks = rollout.get("lacks", "")
@@ -217,7 +217,7 @@ class Row:
         line = prefix + (encoded(others, names) + "\t" if others else "") + encoded(OF_ROLLOUT, about) + "\n"
         self.line = for_copy([line], of_steps=False)
         steps = rollout.get("steps") or []
-        # If steps have numbers there may be others elsewhere.
+        # If steps are numbered, other files may have more of them.
         self.is_whole = not any(step.get("step_no") is not None for step in steps)
         number_steps(steps)
         self.numbers = [step["step_no"] for step in steps]
@@ -227,8 +227,8 @@ class Row:
         self.data = for_copy(self.lines)
 
     def lines_of(self, steps: list[dict[str, Json]], prefix: str, start: str) -> list[str]:
-        """A result that the next step saw is stored once.  later: the line of the first step, if that is not the
-        rollout's first."""
+        """The lines of the steps.  A result that equals the next observation is stored once.  Sets later: the line of
+        the first step for the case that the tables have an earlier one."""
         for step, after in pairwise(steps):
             if (seen := after.get("observation")) is not None and step.get("next_observation") == seen:
                 step["next_observation"] = None
@@ -258,7 +258,7 @@ class Row:
 
 
 def number_steps(steps: list[dict[str, Json]]) -> None:
-    """Steps have their numbers, or those of their places."""
+    """Sorts steps by number; without numbers, they are numbered by their positions."""
     lack = [step.get("step_no") is None for step in steps]
     if any(lack) and not all(lack):
         raise Bad("step_no must be given for every step or none")

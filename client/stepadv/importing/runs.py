@@ -1,7 +1,7 @@
-"""What a directory is: which of its files are tries, which belong to one try, and what is beside them.
+"""What the files of a directory are: which are tries, which belong to the same try, and which describe tries.
 
-A scaffold writes the trajectory into one file, the verdict into another, the task and the model into a third, and
-continues in a fourth if the context was cut.
+A scaffold writes the trajectory to one file, the verdict to another, the task and the model to a third, and continues
+in a fourth if the context was cut.
 """
 
 import os
@@ -20,15 +20,15 @@ from stepadv.importing.tally import Tally
 from stepadv.importing.values import Json, Unreadable, at, fields, given, parse, without
 from stepadv.importing.verdicts import Outcomes, Verdicts, names_of
 
-HEAD = 8192  # bytes that tell what a file is
-LARGEST = 64 << 20  # of what is beside tries
+HEAD = 8192  # bytes that are read to recognize a file
+LARGEST = 64 << 20  # bytes of a file that describes tries
 WRONG = (CannotRead, Unreadable, UnicodeDecodeError, RecursionError, *OTHER_TYPES)
 VERDICT = ("outcome", "success")
 
 
 @dataclass
 class Note:
-    """What a file says of the tries of a folder and all below it: of all of them, or verdicts by their ids."""
+    """What a file says about the tries in a folder and below: members of all of them, or verdicts by id."""
 
     folder: str
     name: str
@@ -42,19 +42,19 @@ def head_of(path: str, size: int = HEAD) -> bytes:
 
 
 def content_of(path: str) -> Json:
-    """None: it cannot be read, which is reported when it is loaded."""
+    """The JSON in a file; None if it cannot be read, which is reported when the file is loaded."""
     try:
         return parse(head_of(path, LARGEST).decode())[0]
     except WRONG:
         return None
 
 
-# What is beside tries: each function reads a file into members of all rollouts below a folder, or into verdicts.
+# Files that describe tries: each function returns members of all rollouts below a folder, or verdicts.
 
 
 def trial(path: str) -> Rollout | None:
-    """terminal-bench numbers trials within their run (run/task/trial/results.json), whose run_metadata.json has the
-    agent."""
+    """A trial's result or settings.  terminal-bench numbers trials within a run (run/task/trial/results.json), and the
+    run_metadata.json of the run has the agent."""
     document = content_of(path)
     if not fits(FORMATS["harbor"], document):
         return None
@@ -70,7 +70,7 @@ def trial(path: str) -> Rollout | None:
 
 
 def reward(path: str) -> Rollout | None:
-    """What the verifier wrote: a number, or numbers by their names."""
+    """The verdict in the file of a verifier: a number, or numbers by name."""
     document = content_of(path)
     return verdicts.verdict_of_rewards(document if isinstance(document, dict) else {"reward": document})
 
@@ -83,27 +83,27 @@ def simulations(path: str) -> Rollout | None:
 
 
 def report(path: str) -> Verdicts:
-    """The report of terminal-bench over all trials tells no trial from another."""
+    """The verdicts of a report; none for terminal-bench, whose report does not distinguish trials."""
     document = content_of(path)
     is_of_tries = format_of(document) is not None or at(document, "n_resolved") is not None
     return {} if is_of_tries else verdicts.report(document)
 
 
 def evaluation(path: str) -> Verdicts:
-    """OpenHands writes its output again, with the verdicts."""
+    """The verdicts of OpenHands, in a copy of its output."""
     is_beside = os.path.exists(os.path.join(os.path.dirname(path), "output.jsonl"))
     return {ids[0]: said for ids, said in verdicts.read(path)} if is_beside else {}
 
 
 class Beside(NamedTuple):
-    """A kind of file beside tries: its name, what its beginning has, and how it is read."""
+    """A kind of file that describes tries; name and mark are patterns of its path and of its beginning."""
 
     words: str
     name: str
     mark: str
     read: Callable[[str], Rollout | Verdicts | None]
-    has_ids: bool = False  # it is read into verdicts
-    below: str = "."  # which folder's tries it is about, from its own
+    has_ids: bool = False  # read returns verdicts by id
+    below: str = "."  # the folder of the tries, relative to the file's own
 
 
 OF_TRIAL = r'"trial_name"\s*:'
@@ -120,20 +120,20 @@ BESIDE = (
     Beside("output.*eval.jsonl beside output.jsonl (OpenHands)", EVAL, "instance_id", evaluation, has_ids=True),
 )
 LOOKED_FOR = [beside.words for beside in BESIDE]
-# What is looked for beside files that are named, and above them.
+# Files that are looked for beside the files that the user names, and in the folders above.
 NAMED = re.compile(r"(results?|config|[^/]*report[^/]*|[^/]*eval)\.json|output\.[^/]*eval\.jsonl")
-# What scaffolds write beside tries, and what is not imported; a file with a known format is loaded all the same.
+# Other files of scaffolds, which are not imported, unless they have a known format.
 OTHERS = re.compile(
     r"(all_)?preds\.jsonl?|(run_)?(metadata|config|lock|args)\.json|([^/]*[_-])?results?\.json|ctrf\.json"
     r"|.*\.config\.json|.*\.txt"
 )
 TRAJECTORY = re.compile(r"/trajectory[^/]*\.json$")
-# Attempts of which OpenHands has taken one into output.jsonl.
+# Attempts of OpenHands; output.jsonl has the one that it chose.
 ATTEMPT = re.compile(r"output\.critic_attempt_\d+\.jsonl")
 
 
 def nearness(folder: str, other: str) -> tuple[int, int]:
-    """How near two folders are: the common beginning of their paths, and the names that they share behind it."""
+    """How near two folders are: the length of their common path, and how many of the names after it they share."""
     a, b = folder.split("/"), other.split("/")
     n = len(os.path.commonprefix([a, b]))
     return n, len(set(a[n:]) & set(b[n:]))
@@ -145,13 +145,13 @@ def folders_of(path: str) -> Iterator[str]:
 
 
 class Runs:
-    """files: those to be loaded.  The others of a directory are notes about them, or passed over."""
+    """The files to load (files).  Other files of a directory become notes about them, or are passed over."""
 
     def __init__(self, files: list[File], outcomes: Outcomes | None = None, has_version: bool = False):
         self.outcomes, self.has_version = outcomes, has_version
-        self.notes: dict[str, list[Note]] = defaultdict(list)  # by folders, of all that is below
+        self.notes: dict[str, list[Note]] = defaultdict(list)  # by the folder whose tries they are about
         self.by_id: dict[str, list[Note]] = defaultdict(list)
-        self.trials: dict[str, tuple[str, Note]] = {}  # by their folders: the file that says what they are
+        self.trials: dict[str, tuple[str, Note]] = {}  # by folder: the file that describes the trial
         self.n_passed = 0
         found = [file for file in files if file.path == "-" or not self.is_beside(file)]
         listed = list(self.trials) if any(file.is_below for file in files) else []
@@ -203,7 +203,7 @@ class Runs:
         return next((folder for folder in folders_of(path) if folder in self.trials), None)
 
     def tries_of_trials(self, files: list[File], trials: list[str]) -> Iterator[File]:
-        """One try for each trial, with the steps of its trajectories in ATIF."""
+        """One file for each trial: its ATIF trajectories or, without any, the file that describes it."""
         below: dict[str, list[File]] = {folder: [] for folder in trials}
         for file in files:
             folder = self.trial_of(file.path) or ""
@@ -221,7 +221,7 @@ class Runs:
             yield File(first.path, first.source, tuple(f.path for f in chosen[1:]), is_below=True)
 
     def tied(self, files: list[File]) -> list[File]:
-        """Continuations and sub-agents in ATIF go with their try, which is in the same folder."""
+        """Adds ATIF continuations and sub-agents to the file of their try, which is in the same folder."""
         by_folder: dict[str, list[str]] = defaultdict(list)
         for file in files:
             if file.path.endswith(".json") and not file.more:
@@ -276,8 +276,8 @@ class Runs:
         return self.outcomes.name, found
 
     def beside(self, rollout: Rollout, file: File) -> tuple[str, Rollout | None]:
-        """The nearest verdict: of the folder, or of one above; or by the task's id.  None, if two are equally near
-        and differ."""
+        """The name of a file and its verdict, the nearest: of the folder or one above, else by id.  The verdict is
+        None if two are equally near and differ."""
         for note in (note for folder in folders_of(file.path) for note in self.notes.get(folder, ())):
             if said := {k: v for k, v in note.about.items() if k in VERDICT}:
                 return note.name, said

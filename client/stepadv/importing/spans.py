@@ -1,15 +1,15 @@
-"""What OpenTelemetry and Langfuse share: a trace of spans is a rollout.
+"""Shared by OpenTelemetry and Langfuse: a trace of spans is a rollout.
 
 A span is a dict of
-  trace, span, parent, name   ids as the source has them
-  kind        llm, tool, judge (it judges others) or other
+  trace, span, parent, name   ids and name as in the source
+  kind        llm, tool, judge (of other spans) or other
   started_at, ended_at        times in a form that sorts
-  failed, message     whether it ended in an error, and what that says
-  heard, said of llm: messages, what was new to the model and what it answered
-  system      of llm: the system prompt
-  call        of tool: {"id", "args", "text"}, what it was called with and gave
+  failed, message     whether it ended in an error, and the message of that
+  heard, said only llm: messages that were new to the model, and its answer
+  system      only llm: the system prompt
+  call        not llm: {"id", "args", "text"}, its arguments and its result
   model, input_tokens, output_tokens, agent
-  task, session, asked        what the trace is about, if this span says so
+  task, session, asked        what the trace is about, if this span has it
   scores      [{"name", "value", "label"}]
   about       members of a rollout; more: of its metadata
 """
@@ -32,13 +32,13 @@ NO_STEP = "spans that are no step"
 
 
 def begin_of(span: Span) -> tuple[bool, str]:
-    """In the order of time; a span without a time comes last."""
+    """A sort key: by the time at which a span begins; spans without a time come last."""
     return (span.get("started_at") is None, span.get("started_at") or "")
 
 
 def noted(value: Json, role: str) -> list[Json]:
-    """A list of messages, an object with messages, choices or message, one message, a list of blocks, or a text, which
-    is of the role given."""
+    """The messages in a list of messages, an object with messages, choices or message, one message, a list of blocks
+    or a text.  Messages without a role get this role."""
     v = unquoted(value)
     if v is None:
         return []
@@ -59,7 +59,7 @@ def noted(value: Json, role: str) -> list[Json]:
 
 
 def plain_message(message: dict[str, Json]) -> dict[str, Json]:
-    """Calls that are the text of a message, in the usual form."""
+    """A message in the usual form, if its text is a list of calls."""
     content = message.get("content")
     if isinstance(content, str) and content.lstrip().startswith('[{"function"') and not calls_of(message):
         calls = unquoted(content)
@@ -70,12 +70,12 @@ def plain_message(message: dict[str, Json]) -> dict[str, Json]:
 
 @dataclass
 class Turn:
-    """A call of the model (none: what was before any): what was new to it, what it said, and the tools it used."""
+    """A call of the model: what was new to it, its answer, and its tools.  Without a span: what came before any."""
 
     span: Span = field(default_factory=dict)
     heard: list[Item] = field(default_factory=list)
     said: list[Item] = field(default_factory=list)
-    tools: list[tuple[Span, Item | None]] = field(default_factory=list)  # and the model's call that a tool's span is
+    tools: list[tuple[Span, Item | None]] = field(default_factory=list)  # each with the model's call that it executes
 
     @property
     def calls(self) -> list[Item]:
@@ -92,8 +92,8 @@ def kinds_above(span: Span, by_id: dict[str, Span]) -> set[str]:
 
 
 def why_no_step(span: Span, within: set[str], last: Span) -> str | None:
-    """Only the call of a tool counts, not what happens within; a model within a model is one call noted twice; a model
-    that failed has done nothing."""
+    """Why a span is not a step.  A tool counts, but not the spans within it; a model's span within a model's span is
+    one call that was recorded twice; a call of the model that failed did nothing."""
     kind, said, ended = span["kind"], span.get("said"), last.get("ended_at")
     if kind == "judge" or "judge" in within:
         return "spans of judges"
@@ -105,13 +105,13 @@ def why_no_step(span: Span, within: set[str], last: Span) -> str | None:
         return "spans within a call of the model"
     if span.get("failed") and not said:
         return "calls of the model that failed"
-    # Two instruments may note one call side by side: the same answer while the other call lasted.
+    # Two instruments may record one call: the answers are equal, and the second begins before the first ends.
     is_same = said and said == last.get("said") and ended is not None and (span.get("started_at") or ended) < ended
     return "calls of the model noted twice" if is_same else None
 
 
 def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
-    # Of two with one id the later has more.
+    # Of two spans with the same id, the later has more.
     unique = {span.get("span") or f"\0{i}": span for i, span in enumerate(spans)}
     by_id = {span["span"]: span for span in unique.values() if span.get("span")}
     turns = [Turn()]
@@ -119,10 +119,10 @@ def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
     for span in sorted(unique.values(), key=begin_of):
         why = why_no_step(span, kinds_above(span, by_id), turns[-1].span)
         if span["kind"] == "llm" and why is None:
-            # What was heard has nothing of the model's.
+            # heard has no message of the model, so that all of it is before the first turn.
             heard, said = hear_messages(span.get("heard")), chain.from_iterable(hear_messages(span.get("said")).turns)
             dropped += heard.dropped
-            # Calls without ids get some, by which results find them.
+            # Calls without an id get one, so that results can refer to them.
             named = (i._replace(id=i.id or f"\0{n}") if i.kind == CALL else i for n, i in enumerate(said))
             turns.append(Turn(span, heard.turns[0], list(named)))
             continue
@@ -138,7 +138,7 @@ def turns_of(spans: list[Span], dropped: Counter[str]) -> list[Turn]:
     return turns
 
 
-# What instruments put before the name of a tool.
+# Prefixes that instruments add to the name of a tool.
 OF_INSTRUMENT = re.compile(r"^(running tool: |execute_tool |tool[.:] ?)")
 
 
@@ -152,8 +152,8 @@ def same_args(call: Item, span: Span) -> bool:
 
 
 def call_of(span: Span, turns: list[Turn], taken: set[int]) -> tuple[Turn, Item] | None:
-    """The call with the span's id; else of its name and arguments, or of its name, the one of its turn, or of a turn
-    before: a model may go on before a tool has begun."""
+    """The call with the span's id; else the one with its name and arguments; else the one with its name in the last
+    turn.  Earlier turns count, too, as a model may go on before a tool has begun."""
     name, id_ = tool_name(span.get("name")), words(at(span, "call.id"))
     near = [(turn, call) for turn in reversed(turns) for call in turn.calls if id(call) not in taken]
     named = [found for found in near if found[1].tool == name]
@@ -164,7 +164,7 @@ def call_of(span: Span, turns: list[Turn], taken: set[int]) -> tuple[Turn, Item]
 
 
 def match_answers(turn: Turn, before: Turn) -> tuple[dict[str | None, Item], list[Item]]:
-    """Results that the model heard of its calls, by the calls' ids, and those that are of none of them."""
+    """What a turn heard: the results of the calls before, by id, and those that no call or tool before gave."""
     results = [i for i in turn.heard if i.kind == RESULT]
     found = ((call.id, result_of(results, call, position)) for position, call in enumerate(before.calls))
     answers = {id_: result for id_, result in found if result is not None}
@@ -178,10 +178,10 @@ def add_results(talk: Conversation, turn: Turn, answers: dict[str | None, Item])
     for id_, tool, answer in own + [(c.id, done.get(c.id), answers.get(c.id)) for c in turn.calls]:
         if answer is None and tool is None:
             continue
-        # What the model heard of its call counts before what the tool gave.
+        # The result that the model heard overrides that of the tool's span.
         text = answer.text if answer is not None else None
         text = words(at(tool, "call.text")) if text is None and tool else text
-        # An empty result without a failure is good.
+        # No result, and no failure, is a success.
         ok = True if text is None else answer.ok if answer else None
         told = tool.get("message") if text is None and tool else text
         talk.result(told, id_, False if tool and tool.get("failed") else ok)
@@ -197,7 +197,7 @@ def hear_turns(talk: Conversation, turns: list[Turn]) -> None:
             talk.begin()
         for item in turn.said:
             talk.add(item)
-        # A span without messages is a turn all the same.
+        # A call of the model without messages is a turn, too.
         if turn.span and not turn.tools and not any(i.kind in (SAY, CALL) for i in turn.said):
             talk.say(None)
         for span, call in turn.tools:
@@ -207,8 +207,8 @@ def hear_turns(talk: Conversation, turns: list[Turn]) -> None:
 
 
 def add_notes(steps: list[dict[str, Json]], turns: list[Turn]) -> dict[str, int]:
-    """Times and tokens of each turn, and its reward: the sum of its spans' scores called reward or step_reward (those
-    of a root are the rollout's).  The sums of tokens."""
+    """Adds the times, tokens and reward of each turn to its steps, and returns the sums of tokens.  The reward is the
+    sum of the scores named reward or step_reward of its spans; those of a root are the rollout's."""
     sums: Counter[str] = Counter()
     keys = ("started_at", "ended_at", "input_tokens", "output_tokens", "model", "agent")
     for number, turn in enumerate(turns, -1):
@@ -220,20 +220,20 @@ def add_notes(steps: list[dict[str, Json]], turns: list[Turn]) -> dict[str, int]
         of_turn = [span, *(tool for tool, _ in turn.tools if tool["kind"] == "tool")]
         scores = [s for found in of_turn if found.get("parent") is not None for s in found["scores"]]
         rewards = [score_of(s) for s in scores if (words(s.get("name")) or "").lower() in ("reward", "step_reward")]
-        # A turn's reward is known when all of it is done.
+        # The reward is known after the turn, so its last step gets it.
         for last in own[-1:] if any(r is not None for r in rewards) else ():
             last["reward"] = sum(r for r in rewards if r is not None)
     return sums
 
 
 def says(spans: list[Span], key: str) -> Json:
-    """What the first span that has this says: the root's first, then in the order of time."""
+    """The value in the first span that has one and is not a judge; spans are in order, roots first."""
     return next((s[key] for s in spans if s["kind"] != "judge" and s.get(key) not in (None, "", {}, [])), None)
 
 
 def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     ids = {span.get("span") for span in spans}
-    # A span whose parent is somewhere else is a root here.
+    # A span whose parent is missing is a root.
     found: list[Span] = [{"scores": [], **s, "parent": p if (p := s.get("parent")) in ids else None} for s in spans]
     n_orphans = sum(s.get("parent") is not None and s["parent"] not in ids for s in spans)
     ordered = sorted(found, key=lambda s: (s.get("parent") is not None, begin_of(s)))
@@ -250,7 +250,7 @@ def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     asked = says(ordered, "asked") or (steps[0].get("observation") if steps else None)
     group = says(ordered, "task") or says(ordered, "session") or (digest(asked) if asked is not None else None)
     problem = None if group is not None else f"no span of trace {trace} says its task, its session or what was asked"
-    # A trace may be spread over files of which this is one.
+    # If all roots have a parent elsewhere, another file has the first span.
     if n_orphans == len(roots):
         made["repaired"]["traces without their first span"] += 1
         hint = "its first span is not here: cat FILES | stepadv import - takes files that share traces for one"
@@ -276,7 +276,7 @@ def rollout_of_trace(spans: list[Span], where: Where) -> Rollout:
     return given({**verdict_of_scores(scores), **members, **names, "meta": meta or None}) | made
 
 
-# Names of attributes that say what a trace is about, the surest first.
+# Names of attributes, the most reliable first.
 NAMES = {
     "task": "task_id task.id task group_id instance_id instance.id problem_id dataset.example.id example.id"
     " metadata.task_id metadata.task metadata.group_id metadata.instance_id metadata.problem_id metadata.example_id",
@@ -295,7 +295,7 @@ NAMES = {
 
 
 def named(attributes: dict[str, Json], *what: str) -> dict[str, Json]:
-    """What attributes say under these names."""
+    """The values that attributes have for these keys of NAMES."""
     found = {}
     for key in what:
         values = (attributes.get(name) for name in NAMES[key].split())

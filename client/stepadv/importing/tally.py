@@ -1,4 +1,4 @@
-"""What became of files: counts, and the summary at the end."""
+"""The results of loading files: counts, problems, and the summary at the end."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,18 +12,18 @@ MOST_PROBLEMS = 20  # of a file that are listed
 
 @dataclass
 class Tally:
-    """What became of a file, or of all of them."""
+    """The result of loading a file, or all files."""
 
-    # Documents that cannot be read, or have no known format, or are bad otherwise, and rollouts that contradict
-    # others; rollouts and steps that were added, changed, and known before.
+    # Documents that are unreadable, of an unknown format, or bad otherwise; rollouts that contradict others; rollouts
+    # and steps that were added, changed, or known already.
     counts: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     problems: list[tuple[int, str]] = field(default_factory=list)  # the document's number, and why
-    tries: dict[int, str | None] = field(default_factory=dict)  # hash of the key: where the verdict is from
+    tries: dict[int, str | None] = field(default_factory=dict)  # by the hash of the key: the file of the verdict
     tasks: set[int] = field(default_factory=set)
-    stepless: dict[int, str] = field(default_factory=dict)  # and why, or "" if that is not known
-    matched: set[str] = field(default_factory=set)  # of the user's outcomes
+    stepless: dict[int, str] = field(default_factory=dict)  # by the hash of the key: the reason, or "" if unknown
+    matched: set[str] = field(default_factory=set)  # ids in the user's outcomes
     names: set[str] = field(default_factory=set)  # of rollouts, if there are outcomes
     is_of_other: bool = False  # a contradiction with another file of that name
 
@@ -83,7 +83,7 @@ class Tally:
 
 
 def warn(looked_for: Iterable[str]) -> None:
-    """A table of numbers does not show that there are no advantages in it."""
+    """The warning that no rollout is judged: the summary alone does not show that there are no advantages."""
     lines = [
         "WARNING: no rollout has a verdict.  Without verdicts, no method can compute",
         "advantages.  These were looked for:",

@@ -1,4 +1,4 @@
-"""JSON as PostgreSQL can hold it: decoded strictly, U+0000 replaced, problems in words; and what lies in it."""
+"""JSON that PostgreSQL can store: strict decoding, U+0000 replaced, messages for errors; and values in it."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 Json = Any
-MAX_BYTES = 268435455  # of a document; an object of jsonb holds no more
+MAX_BYTES = 268435455  # of a document; a jsonb object cannot hold more
 BLANKS = " \t\n\r"
 NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
@@ -18,7 +18,7 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
 
 
 class Unreadable(Exception):
-    """A document that cannot be read, in words."""
+    """A document cannot be read; the message says why."""
 
 
 def _constant(name: str) -> Any:
@@ -28,7 +28,7 @@ def _constant(name: str) -> Any:
 _decoder = json.JSONDecoder(parse_constant=_constant)
 _sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 _quote: Callable[[str], str] = json.encoder.encode_basestring  # type: ignore[attr-defined]
-# What JSONEncoder.encode makes anew for every value, which takes longer than most values.
+# JSONEncoder.encode makes this anew for every value, which takes longer than to encode most values.
 _make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
 _encode = _make(None, None, _quote, None, ": ", ", ", False, False, False)
 
@@ -38,7 +38,7 @@ def to_json(value: Json) -> str:
 
 
 def decode(data: bytes) -> str:
-    """Bytes as text, which must be UTF-8."""
+    """Decodes bytes, which must be UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -63,12 +63,12 @@ def complaint(error: ValueError | RecursionError) -> str:
 
 
 def parse(text: str) -> tuple[Json, int]:
-    r"""A document, and how many \u0000 were made U+FFFD in it."""
+    r"""Parses a document.  Returns it, and how many \u0000 became U+FFFD."""
     n_nul = 0
     if "\\u0000" in text:
         text, n_nul = NUL.subn(r"\1\\ufffd", text)
     try:
-        # What decode does beside takes as long as a short document.
+        # Not decode: what else it does takes as long as a short document.
         value, end = _decoder.raw_decode(text, len(text) - len(text.lstrip(BLANKS)))
         if end < len(text) and (rest := text[end:].lstrip(BLANKS)):
             raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
@@ -78,7 +78,7 @@ def parse(text: str) -> tuple[Json, int]:
 
 
 def unquoted(value: Json) -> Json:
-    """A string of JSON as the value in it; another value unchanged."""
+    """The value in a string of JSON; any other value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         try:
             found = parse(value)[0]
@@ -89,7 +89,7 @@ def unquoted(value: Json) -> Json:
 
 
 def digest(value: Json) -> str:
-    """An id derived from content, for what has none of its own."""
+    """An id derived from the content, for something without an id."""
     try:
         text = _sorted.encode(value)
     except RecursionError as error:
@@ -117,7 +117,7 @@ def _keys(paths: str) -> list[list[str]]:
 
 
 def at(value: Json, path: str) -> Json:
-    """The value below keys and places, as in "info.steps.0" (-1: the last); None: nothing."""
+    """The value at a path of keys and positions, such as "info.steps.0" (-1: the last); None if there is none."""
     return _below(value, _keys(path)[0])
 
 
@@ -133,7 +133,7 @@ def _below(value: Json, keys: list[str]) -> Json:
 
 
 def first(value: Json, paths: str) -> Json:
-    """The first of these paths, with spaces between them, that leads to something that is not null."""
+    """The first value that is not null at one of these paths, which spaces separate."""
     for keys in _keys(paths):
         if (found := _below(value, keys)) is not None:
             return found
@@ -141,12 +141,12 @@ def first(value: Json, paths: str) -> Json:
 
 
 def given(record: Mapping[str, Json]) -> dict[str, Json]:
-    """Without members that are null."""
+    """The members that are not null."""
     return {key: value for key, value in record.items() if value is not None}
 
 
 def without(record: dict[str, Json], names: Iterable[str]) -> dict[str, Json]:
-    """What a record has beside these members."""
+    """The members of a record without these."""
     return {key: value for key, value in record.items() if key not in names}
 
 
@@ -171,7 +171,7 @@ def is_name(value: Json) -> bool:
 
 
 def path_of(*parts: Json) -> str | None:
-    """Those that are there, with slashes between them."""
+    """Joins the parts that are not None by slashes; None if there are none."""
     return "/".join(words(part) or "" for part in parts if part is not None) or None
 
 
@@ -180,7 +180,7 @@ NUMBER = re.compile(r"[0-9]{1,25}(\.[0-9]{1,20})?")
 
 
 def parse_time(text: str) -> datetime | None:
-    """A time without a zone is UTC, as those who leave the zone out mean it."""
+    """A time without a zone is UTC, as is usually meant.  None if the text is not a time."""
     try:
         found = datetime.fromisoformat(text.strip().removesuffix(" UTC"))
     except ValueError:
@@ -189,11 +189,11 @@ def parse_time(text: str) -> datetime | None:
 
 
 def time_of(value: Json) -> str | None:
-    """A text or a number that is a time, in UTC, in a form that sorts; None: it is none, or 0."""
+    """A time, from a text or a number, as a text in UTC that sorts; None if it is not a time, or 0."""
     text = str(value).strip() if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
     try:
         if NUMBER.fullmatch(text):
-            # Seconds, milliseconds, microseconds or nanoseconds: those of our age tell.
+            # Seconds, milliseconds, microseconds or nanoseconds: the size of present times decides.
             number = int(text) if text.isdigit() else float(text)
             factor = 1e6 if number < 1e11 else 1e3 if number < 1e14 else 1
             microseconds = int(number * factor) if number < 1e17 else int(number) // 1000

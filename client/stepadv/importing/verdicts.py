@@ -1,6 +1,6 @@
-"""Verdicts: scores of formats, reports of benchmarks, and tables of the user's own (--outcomes).
+"""Verdicts: scores in formats, reports of benchmarks, and tables of the user (--outcomes).
 
-A verdict is members of a rollout, outcome or success, by the id of a task or of a try.
+A verdict is the outcome or success of rollouts, by the id of a task or of a try.
 """
 
 import csv
@@ -27,7 +27,7 @@ NUMBER = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")
 
 
 def score_of(value: Json) -> float | None:
-    """A number, a truth, or a word for one; of a record with value and label, theirs.  None: no score."""
+    """The score in a number, a boolean, a word for one, or a record with value and label; None if there is none."""
     if isinstance(value, dict):
         score = score_of(value.get("value"))
         return score_of(value.get("label")) if score is None else score
@@ -40,7 +40,7 @@ def score_of(value: Json) -> float | None:
 
 
 def verdict_of(record: Json) -> Rollout:
-    """What a row says.  A truth, or a word for one, in the place of a reward is a success."""
+    """The verdict of a row.  A boolean, or a word for one, in place of a reward is taken as success."""
     told, outcome = score_of(first(record, OF_SUCCESS)), first(record, OF_OUTCOME)
     found: Rollout = {"success": told > 0} if told in (0, 1) else {}
     score = score_of(outcome)
@@ -54,8 +54,8 @@ def verdict_of(record: Json) -> Rollout:
 
 
 def verdict_of_scores(scores: list[Json]) -> Rollout:
-    """The outcome among a trace's scores: by its name, or because there is no other.  Of two with one name the later
-    counts."""
+    """The verdict in the scores of a trace: those with a usual name, or the only score.  Of two scores with the same
+    name, the later counts."""
     names = [(words(at(score, "name")) or "").lower() for score in scores]
     found = {n: v for n, score in zip(names, scores, strict=True) if n and (v := score_of(score)) is not None}
     outcome = next((found[name] for name in OF_OUTCOME.split() if name in found), None)
@@ -73,7 +73,7 @@ LOST = "unresolved empty_patch no_generation applied generated".split()
 
 
 def report(document: Json) -> Verdicts:
-    """What a report of SWE-bench says: of its harness, of a run in the service, of one instance, of older versions."""
+    """The verdicts in a SWE-bench report: of its harness, its service, one instance, or an older version."""
     record = fields(document)
     lists = {key.removesuffix("_ids"): value for key, value in record.items() if isinstance(value, list)}
     if "resolved" not in lists:
@@ -85,7 +85,7 @@ def report(document: Json) -> Verdicts:
 
 
 def ids_of(record: dict[str, Json]) -> list[str]:
-    """The surest first; a task with the number of its try is a try."""
+    """The ids in a row, the most specific first.  A task with the number of a try identifies the try."""
     own = [words(record[key]) or "" for key in OF_TRY.split() if record.get(key) is not None]
     task, trial = words(first(record, OF_TASK)), words(first(record, "try " + TRIALS))
     if own or task is None:
@@ -94,7 +94,7 @@ def ids_of(record: dict[str, Json]) -> list[str]:
 
 
 def of_document(document: Json) -> Iterator[tuple[list[str], Rollout]]:
-    """Of a report, a list of records, a record, or an object of ids and verdicts."""
+    """The ids and verdicts in a report, a list of records, a record, or an object of verdicts by id."""
     found = report(document)
     if isinstance(document, list) or ids_of(fields(document)) and not found:
         for record in objects(document) if isinstance(document, list) else [document]:
@@ -110,7 +110,7 @@ def of_document(document: Json) -> Iterator[tuple[list[str], Rollout]]:
 
 
 def read(path: str) -> list[tuple[list[str], Rollout]]:
-    """All verdicts in a file of JSON, of lines of it, or in a table with commas or tabs."""
+    """All verdicts in a file: JSON, lines of JSON, or a table separated by commas or tabs."""
     if path.lower().endswith((".csv", ".tsv")):
         with open_file(path) as stream:
             lines = decode(stream.read()).removeprefix("\ufeff").splitlines()
@@ -126,7 +126,7 @@ def read(path: str) -> list[tuple[list[str], Rollout]]:
 
 
 class Outcomes:
-    """The user's own verdicts: they count before those of files."""
+    """The verdicts that the user gives, which override those of files."""
 
     def __init__(self, path: str):
         self.name = os.path.basename(path)
@@ -157,7 +157,7 @@ class Outcomes:
 
 
 def names_of(rollout: Rollout, source: str | None) -> list[str]:
-    """By which people may know a rollout: its try's names first, then its task's."""
+    """The names by which tables may refer to a rollout: those of its try first, then those of its task."""
     own, task = words(rollout.get("rollout_id")) or "", words(first(rollout, "task_id group_id")) or ""
     found = [own, own.replace(" / ", "/"), words(at(rollout, "meta.trial")), base_of(source) if source else None]
     return [name for name in dict.fromkeys([*found, task, task.rpartition("/")[2]]) if name]

@@ -1,7 +1,7 @@
-"""Rollouts into the tables of a schema.
+"""Writes rollouts into the tables of a schema.
 
-Rollouts are inserted, in one order so that two loads with the same ones wait for each other; new ones get their steps
-by COPY, the others are compared with what the tables have, by the server.
+Rollouts are inserted in a fixed order, so that two loads of the same rollouts wait for each other.  Steps of new
+rollouts are copied; the server compares those of known rollouts with what the tables have.
 """
 
 from argparse import Namespace
@@ -18,11 +18,11 @@ from stepadv.importing.rows import COPIED_AS, OF_GROUP, OF_ROLLOUT, STEP_COLUMNS
 from stepadv.importing.tally import Tally
 from stepadv.text import Failed, quoted
 
-CHUNK = 4 << 20  # bytes that are written at once
-HELD = 128 << 10  # about what the kernel holds of what was sent
+CHUNK = 4 << 20  # bytes that are written at a time
+HELD = 128 << 10  # roughly the bytes that the kernel buffers of what was sent
 MOST_ROWS = 5000
 CREATE = "CREATE TEMP TABLE IF NOT EXISTS {} ON COMMIT DELETE ROWS AS SELECT {} FROM {} WHERE false"
-# Temporary tables are read by themselves: Citus joins them with nothing else.
+# Temporary tables are read in queries of their own: Citus does not join them with other tables.
 KNOWN = """WITH t AS MATERIALIZED (SELECT * FROM {t})
     SELECT t.n, x.outcome, x.success, x.metadata ->> 'source' FROM t JOIN {r} x ON {same}"""
 KNOWN_STEPS = """WITH t AS MATERIALIZED (SELECT * FROM {t} w WHERE w.n = ANY (%s)),
@@ -33,11 +33,11 @@ KNOWN_STEPS = """WITH t AS MATERIALIZED (SELECT * FROM {t} w WHERE w.n = ANY (%s
             IS DISTINCT FROM (p.turn, p.observation, p.action, p.tool, p.args, p.ok, p.reward))
     FROM t JOIN {s} x ON {same} LEFT JOIN p ON {also} AND p.step_no = x.step_no GROUP BY t.n"""
 INSERT = "INSERT INTO {r} AS r ({c}) SELECT {c} FROM {t} t "
-# What a rollout becomes that is there already: nothing that is known is lost.
+# How a rollout in the tables is updated: no known value is lost.
 MERGED = {f"{n}_at": f"{f}(r.{n}_at, excluded.{n}_at)" for n, f in (("started", "least"), ("ended", "greatest"))}
 MERGED |= {name: f"coalesce(excluded.{name}, r.{name})" for name in ("outcome", "success", "model")}
 MERGED["truncated"] = "r.truncated OR excluded.truncated"
-# And if its steps have changed.
+# And if it has new or changed steps.
 RENEWED = {"metadata": "coalesce(excluded.metadata, r.metadata)"}
 
 
@@ -60,7 +60,7 @@ class Tables:
         self.parts = {
             "r": quoted(options.schema, "rollouts"),
             "s": quoted(options.schema, "steps"),
-            # Rollouts, until it is known which of them are new, and steps of those that are not.
+            # Temporary: rollouts until it is known which of them are new, and the steps of those that are not.
             "t": quoted("pg_temp", "stepadv_rollouts"),
             "p": quoted("pg_temp", "stepadv_steps"),
         }
@@ -83,7 +83,7 @@ class Tables:
                 defaults[i] = value(self.connection, f"SELECT ({default})::text")
         others = [name for name in OF_GROUP if name in there and name not in keys]
         lacking = [name for name in OF_GROUP if name not in there]
-        # The bytes of U+0000 are no text's.
+        # No text contains U+0000.
         start = str(value(self.connection, r"SELECT stepadv.signature_hash('\x00'::bytea)"))
         return Shape(list(keys), others, lacking, defaults, start)
 
@@ -92,14 +92,14 @@ class Tables:
         return self.connection.execute(template.format(**self.parts), given or None)
 
     def copy(self, target: str, columns: list[str], lines: Iterable[bytes]) -> None:
-        """The server takes them while others are made: send gives it what it has room for, settle all that is left."""
+        """Begins a COPY.  send passes on what the server takes without waiting, settle the rest."""
         self.settle()
         statement = f"COPY {self.parts[target]} ({listed(columns)}) FROM STDIN {COPIED_AS}"
         self.copy_in = self.copying.enter_context(self.connection.cursor().copy(statement))
         self.unsent.extend(lines)
 
     def send(self) -> bool:
-        """Whether something is left."""
+        """Sends lines until the server would have to be waited for; true if some are left."""
         server = self.connection.pgconn
         while self.unsent and server.flush() == 0 and server.put_copy_data(self.unsent[0]) == 1:
             self.unsent.popleft()
@@ -131,19 +131,19 @@ class Tables:
     # ----------
 
     def update(self, numbers: list[int], merged: dict[str, str]) -> None:
-        """(Citus takes no UPDATE from a temporary table.)"""
+        """By INSERT ... ON CONFLICT, since Citus does not support UPDATE from a temporary table."""
         old, new = ", ".join(f"r.{name}" for name in merged), ", ".join(merged.values())
         where = f"WHERE t.n = ANY (%s) ON CONFLICT ({{k}}) DO UPDATE SET ({', '.join(merged)}) = ROW ({new})"
         self.execute(f"{INSERT} {where} WHERE ({new}) IS DISTINCT FROM ({old})", numbers)
 
     def source_of(self, source: str) -> str:
-        """A file's path with the part "." of which its ids in the tables are made: the same file named in another way
-        must not become other rollouts."""
+        """The path of a file with the part "." that its rollouts in the tables have: the same file, named in another
+        way, must not become other rollouts."""
         if self.sources is None:
             self.sources = {}
             has_long = """SELECT EXISTS (SELECT 1 FROM {r} x
                 WHERE x.rollout_id LIKE '%/%--%' OR x.rollout_id LIKE '% / %/%')"""
-            # Metadata may be long: they are looked at once, and only if there are such names.
+            # Metadata may be long, so it is read only once, and only if the tables have such ids.
             if "/./" in source or self.execute(has_long).fetchone() == (True,):
                 found = self.execute("SELECT DISTINCT x.metadata ->> 'source' FROM {r} x").fetchall()
                 self.sources = {plain_path(s): s for (s,) in found if s}
@@ -155,8 +155,8 @@ def listed(names: Iterable[str], template: str = "{}", between: str = ", ") -> s
 
 
 class Known(NamedTuple):
-    """What the tables have of a rollout: its verdict and source; numbers of its steps, of those that the source does
-    not have, and of those that differ there."""
+    """What the tables have of a rollout: its verdict and source, and the numbers of its steps, of those that the file
+    does not have, and of those that differ in it."""
 
     outcome: float | None
     success: bool | None
@@ -167,19 +167,19 @@ class Known(NamedTuple):
 
 
 class Writer:
-    """The rollouts of one file; replace: steps that differ replace those of the tables."""
+    """Writes the rollouts of one file.  With replace, steps that differ replace those in the tables."""
 
     def __init__(self, tables: Tables, tally: Tally):
         self.tables, self.tally, self.replace = tables, tally, tables.options.replace
         self.rows: dict[tuple[str, ...], Row] = {}
         self.sent: list[Row] = []  # to the temporary table
-        self.size, self.behind = 0, 0  # bytes of rows, and what they were when something was last left to be sent
+        self.size, self.behind = 0, 0  # bytes of rows, now and when send last left some
 
     def add(self, rollout: Rollout, place: int) -> None:
         tally = self.tally
         if self.tables.send():
             self.behind = self.size
-        # By then the server has taken what the kernel held, too, so that nobody waits for it.
+        # By then the server has read what the kernel buffered, too, so that insert need not wait.
         is_idle = self.size - self.behind > HELD
         if is_idle:
             self.insert()
@@ -200,7 +200,7 @@ class Writer:
             return
         tally.counts["steps known already"] += rollout.get("n_repeated", 0)
         tally.repaired.update(rollout.get("repaired") or {})
-        # The one before is then in the tables, to be compared with.
+        # Write the earlier rollout with this key first, so that the two are compared.
         if row.key in self.rows:
             self.flush()
         self.rows[row.key] = row
@@ -229,7 +229,7 @@ class Writer:
             self.tally.tell(row)
 
     def meet_known(self, rows: list[Row], new: set[tuple[str, ...]]) -> list[Row]:
-        """Of rollouts that the tables have: those that do not contradict them."""
+        """Compares the rollouts that the tables have already; returns those that do not contradict them."""
         tables = self.tables
         about = {n: told for n, *told in tables.execute(KNOWN) if rows[n].key not in new}
         for n, row in enumerate(rows):
@@ -238,7 +238,7 @@ class Writer:
         tables.execute(CREATE.format("stepadv_steps", "{all}", "{s}"))
         tables.execute("TRUNCATE {p}")
         tables.copy_steps("p", [rows[n] for n in about])
-        # Arrays would take psycopg longer.
+        # psycopg would take longer to read arrays.
         steps = {
             n: [set(map(int, (t or "").split())) for t in told]
             for n, *told in tables.execute(KNOWN_STEPS, list(about))
@@ -250,7 +250,7 @@ class Writer:
         return [rows[n] for n in met]
 
     def meet(self, n: int, row: Row, known: Known) -> bool:
-        """Whether the row may be written; its lines are then those of steps that the tables do not have."""
+        """Whether the row may be written.  Deletes steps it replaces; its lines are then those of missing steps."""
         counts = self.tally.counts
         pairs = {"outcome": (row.outcome, known.outcome), "success": (row.success, known.success)}
         said = [name for name, (mine, theirs) in pairs.items() if None not in (mine, theirs) and mine != theirs]
