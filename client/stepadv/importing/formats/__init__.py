@@ -1,7 +1,7 @@
-"""One module for each format: what a document of it has (its marks), a table of what is where, and how it is read.
+"""One module for each format: the marks of its documents, a table of paths, and a reader.
 
-Adding one: a module with FORMAT here, its name below, an example in test/data/import/<format>/, a line in
-docs/import.md.  A document has a format if it has what no other format has; if two fit, it has none."""
+To add one: a module with FORMAT here, its name below, an example in test/data/import/<format>/, a line in
+docs/import.md.  A document must have the marks of only one format; if two fit, it has none."""
 
 from importlib import import_module
 
@@ -17,7 +17,7 @@ FORMATS: dict[str, Format] = {name: import_module(f"{__name__}.{name}").FORMAT f
 
 
 def format_of(document: Json, likely: str | None = None) -> str | None:
-    """None: no format, or more than one.  likely: the format of the documents before, which is tried first."""
+    """None if no format fits, or more than one.  likely: the format of earlier documents, which counts if it fits."""
     if likely is not None and fits(FORMATS[likely], document):
         return likely
     found = [name for name, format in FORMATS.items() if fits(format, document)]
@@ -25,7 +25,7 @@ def format_of(document: Json, likely: str | None = None) -> str | None:
 
 
 def keys_of(document: Json) -> str:
-    """What is at the top of a document, for people: its keys, the first 20, or those of its first element."""
+    """For messages: the first 20 keys of a document, or of the first element of a list."""
     is_list = isinstance(document, list)
     if is_list and not document:
         return "an empty list"
@@ -43,7 +43,7 @@ def unknown(document: Json) -> str:
 
 
 def explain(document: Json, n_documents: int) -> list[str]:
-    """What a file is, in words, by the first of its documents."""
+    """Lines that explain the format of a file, by its first document."""
     lines = ["one document" if n_documents == 1 else f"{n_documents} documents, one a line"]
     if isinstance(document, Unreadable):
         return [*lines, f"no JSON: {document}"]

@@ -8,7 +8,7 @@ from stepadv.importing.format import Format, Parts, Rollout, Rollouts, Where, ab
 from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, words
 
 MARK = b"ATIF-v"  # at the beginning of a file
-# How parts are called: s-cont-1, trajectory.summarization-1-summary.json.
+# Names of parts: s-cont-1, trajectory.summarization-1-summary.json.
 PART = re.compile(r"(.+?)[-._](cont|summarization)-[0-9]+")
 TABLE = {"started_at": "steps.0.timestamp", "ended_at": "steps.-1.timestamp"}
 TABLE |= {f"meta.{key}": key for key in ("agent", "final_metrics", "notes", "schema_version")}
@@ -45,7 +45,7 @@ def hear(steps: list[dict[str, Json]]) -> Conversation:
 
 
 def metrics_of(step: dict[str, Json]) -> dict[str, Json]:
-    """The tokens of a turn, if they are noted, and the numbers beside them as metadata."""
+    """The tokens of a turn, if they are recorded, and its other metrics as metadata."""
     metrics = fields(step.get("metrics"))
     found = tokens_of(metrics)
     n_tokens, n_logprobs = (len(found.get(key, ())) for key in ("response_token_ids", "rollout_logprobs"))
@@ -56,7 +56,7 @@ def metrics_of(step: dict[str, Json]) -> dict[str, Json]:
 
 
 def add_metrics(rollout: Rollout, told: list[dict[str, Json]]) -> None:
-    """To the first step of each turn; to none if the agent's steps are not the turns, one for one."""
+    """Adds metrics to the first step of each turn; to none, unless each turn corresponds to one step of the agent."""
     found = [metrics_of(step) for step in told if step.get("source") == "agent"]
     firsts = firsts_of_turns(rollout["steps"])
     if any(found) and len(firsts) != len(found):
@@ -97,7 +97,7 @@ def id_of(document: Json) -> str:
 
 
 def parent_of(document: Json) -> str | None:
-    """The session that a document says it is a part of."""
+    """The session of which a document is a part, by its members or its id."""
     told = first(document, "parent_session_id extra.parent_session_id")
     found = PART.match(id_of(document))
     return words(told) if told is not None else found[1] if found else None
@@ -108,15 +108,15 @@ def file_of(path: Json) -> str:
 
 
 def relations(documents: dict[str, Json]) -> dict[str, tuple[str, bool]]:
-    """Of each part its parent, and whether it continues it (else it is a sub-agent), by the names of their
-    files."""
+    """For the file of each part: that of its parent, and whether it continues the parent or (False) is a sub-agent
+    of it."""
     ids = ((words(d.get(key)), name) for key in ("session_id", "trajectory_id") for name, d in documents.items())
     named = {id: name for id, name in ids if id}
     found: dict[str, tuple[str, bool]] = {}
     for name, document in documents.items():
         results = [r for step in objects(document.get("steps")) for r in results_of(step)]
         for ref in (ref for r in results for ref in objects(r.get("subagent_trajectory_ref"))):
-            # A session that both share tells nothing.
+            # A session that both share does not identify the child.
             session, path = words(ref.get("session_id")), file_of(ref.get("trajectory_path"))
             of_session = named.get(session or "") if session != words(document.get("session_id")) else None
             child = path if path in documents else named.get(words(ref.get("trajectory_id")) or "") or of_session
@@ -143,13 +143,13 @@ def root_of(name: str, found: dict[str, tuple[str, bool]]) -> str:
 
 
 def parents(documents: dict[str, Json]) -> dict[str, str]:
-    """Of files of one folder: of each that is a part, the try."""
+    """For the files of one folder: maps the file of each part to that of its try."""
     found = relations(documents)
     return {name: root for name in found if (root := root_of(name, found)) != name}
 
 
 def stitch(documents: dict[str, Json], root: str, found: dict[str, tuple[str, bool]]) -> Json:
-    """The root with the steps of its continuations, but those copied from before, and with its sub-agents."""
+    """The root with its sub-agents, and with the steps of its continuations except those copied from earlier ones."""
     chain, others = [root], list[str]()
     for name in sorted(documents, key=lambda n: [int(x) if x.isdigit() else x for x in re.split(r"([0-9]+)", n)]):
         if name != root and root_of(name, found) == root:

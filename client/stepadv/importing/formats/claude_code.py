@@ -1,5 +1,5 @@
-"""Session logs of Claude Code, and what it prints (--output-format stream-json): a message or a part of one a line;
-many lines make one rollout.  Sub-agents (isSidechain, parent_tool_use_id) are no tries: the metadata counts them.
+"""Session logs of Claude Code, and its output (--output-format stream-json).  A line is a message or a part of one;
+many lines make one rollout.  Sub-agents (isSidechain, parent_tool_use_id) are not tries: the metadata counts them.
 There is no verdict."""
 
 from stepadv.importing.conversation import hear_messages, text_of
@@ -15,12 +15,12 @@ def is_sub_agent(record: dict[str, Json]) -> bool:
 
 def split(document: Json, where: Where) -> Parts:
     for record in document if isinstance(document, list) else [document]:
-        # Summaries name no session: the file's.
+        # Summaries and snapshots name no session.
         yield words(first(record, "sessionId session_id")) or "", fields(record)
 
 
 def whole_messages(records: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """An answer of the model may be on several lines, a block of its content each."""
+    """Joins the lines of an answer of the model, which may each have one block of its content."""
     messages: list[dict[str, Json]] = []
     for record in records:
         message = record["message"]
@@ -33,7 +33,7 @@ def whole_messages(records: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 
 def join(records: list[Json], where: Where) -> Rollouts:
-    # A resumed session has the messages of the one before again.
+    # A resumed session repeats the messages of the earlier one.
     unique = {words(r.get("uuid")) or str(i): r for i, r in reversed(list(enumerate(records)))}
     said = [r for r in reversed(unique.values()) if isinstance(r.get("message"), dict)]
     own = [r for r in said if not is_sub_agent(r)]
@@ -45,7 +45,7 @@ def join(records: list[Json], where: Where) -> Rollouts:
     talk = hear_messages(messages)
     talk.dropped["messages of sub-agents"] += len(said) - len(own)
     talk.dropped["messages of the program"] += sum(bool(r.get("isMeta")) for r in own)
-    # What is printed begins with the answer.
+    # The output of the program begins with the answer.
     asked = text_of(messages[0].get("content")) if messages and messages[0].get("role") == "user" else None
     session = words(first(own[0], "sessionId session_id"))
     answers = [m for m in messages if m.get("role") == "assistant"]

@@ -1,9 +1,9 @@
-"""Step records of Claw-R1, one a line; many make one rollout, in any order."""
+"""Step records of Claw-R1, one on each line; many make one rollout, in any order."""
 
 from stepadv.importing.format import Bad, Format, Parts, Rollouts, Where, pick, tokens_of
 from stepadv.importing.values import Json, fields, first, given, is_number, without, words
 
-# What has a column, and what only counts the rest.
+# Members with a column, and members that only count others.
 USED = (
     "prompt_uid trajectory_uid step_index is_last prompt_ids response_ids response_mask rollout_log_probs"
     " routed_experts prompt_text prompt response_text response reward policy_version channel metadata curation"
@@ -14,7 +14,7 @@ CHANNELS = {"val": "validation", "validation": "validation", "train": "train"}
 
 
 def split(document: Json, where: Where) -> Parts:
-    """A record, with what tells its rollout."""
+    """A record, with the key of its rollout."""
     yield f"{words(document['prompt_uid'])}\0{words(document['trajectory_uid'])}", document
 
 
@@ -28,10 +28,10 @@ def read_step(record: dict[str, Json], version: Json) -> dict[str, Json]:
 
 
 def join(records: list[Json], where: Where) -> Rollouts:
-    """A rollout is of the version of its first step, though the policy may have changed since."""
+    """The policy version of a rollout is that of its first step, though later steps may have another."""
     ordered = sorted(records, key=lambda r: r["step_index"] if is_number(r.get("step_index")) else float("inf"))
     if ordered[0].get("step_index") != 0:
-        # Without it the version is not known.
+        # Without the first step, the version is unknown.
         raise Bad("the record of the first step is missing: cat FILES | stepadv import - takes several files for one")
     version = ordered[0].get("policy_version")
     rewards = (r["reward"] for r in ordered if r.get("is_last") is True and is_number(r.get("reward")))

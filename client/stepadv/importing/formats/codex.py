@@ -1,5 +1,5 @@
-"""Session logs of Codex (rollout-….jsonl): items of the Responses interface, a line each; a file is a rollout.  There
-is no verdict."""
+"""Session logs of Codex (rollout-….jsonl): items of the Responses interface, one on each line; a file is a rollout.
+There is no verdict."""
 
 import re
 
@@ -9,7 +9,7 @@ from stepadv.importing.formats.responses import hear_items
 from stepadv.importing.values import Json, at, digest, fields, words
 
 LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-# What the program tells the model in the user's name.
+# What the program tells the model in the role of the user.
 OF_TAGS = "user_instructions|environment_context|permissions instructions|turn_aborted"
 OF_PROGRAM = re.compile(rf"\s*(<({OF_TAGS})>|# AGENTS.md instructions)")
 TABLE = {"meta.cwd": "cwd", "meta.version": "cli_version", "meta.git": "git"}

@@ -1,5 +1,5 @@
-"""Trials of Harbor and terminal-bench: what result.json (results.json, config.json) of a trial says of its try.  A
-trial without a trajectory that can be read is a rollout without steps: its group's baseline needs it."""
+"""Trials of Harbor and terminal-bench: what the result.json (results.json, config.json) of a trial says about its try.
+A trial without a readable trajectory is a rollout without steps: the baseline of its group needs it."""
 
 from stepadv.importing.format import Format, Rollout, Rollouts, Where, pick, rollout_of
 from stepadv.importing.values import Json, at, fields, first, given, words
@@ -15,12 +15,12 @@ TABLE |= {"meta.agent": "agent_info", "meta.agent_result": "agent_result"}
 
 
 def about_trial(document: Json) -> Rollout:
-    """Members of the rollout, from a trial's result or its settings alone; policy: whose tries are compared."""
+    """The members of a rollout, from a trial's result or only its settings; policy has the agent and the model."""
     task = words(first(document, "task_name config.task.name task.name"))
     if task is None:
         path = words(first(document, "config.task.path task.path task_id.path")) or ""
         task = document["task_id"] if isinstance(document.get("task_id"), str) else path.rstrip("/").rpartition("/")[2]
-    # A trial's name is that of its task, cut, and what tells it from others.
+    # A trial's name is that of its task, perhaps cut, and what distinguishes the trial.
     trial, base = words(document.get("trial_name")) or "", task.rpartition("/")[2]
     which = trial[len(base) + 1 :] if trial.startswith(f"{base}.") else trial.rpartition("__")[2]
     agent = words(first(document, "config.agent.name agent.name agent_info.name"))
@@ -37,7 +37,7 @@ def about_trial(document: Json) -> Rollout:
     noted = {} if problem in (None, "none", "unset") else {"exception": words(problem)}
     began = [document[key] for key in ("agent_execution", "agent_started_at") if key in document]
     is_early = noted and (began == [None] or problem == "agent_installation_failed")
-    # Why it may have no steps.
+    # The reason, if the rollout has no steps.
     members["lacks"] = f"{words(problem)} before the agent began" if is_early else "no trajectory in the trial"
     return rollout_of(Where(), document, TABLE, members, meta=noted)
 

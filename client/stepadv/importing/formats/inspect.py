@@ -1,4 +1,4 @@
-"""Inspect's logs (inspect_ai, version 2 of its log): .json; .eval, of which each sample is a document by itself."""
+"""Logs of Inspect (inspect_ai, version 2 of its log): .json, and .eval, where each sample is a document."""
 
 from stepadv.importing.conversation import hear_messages
 from stepadv.importing.format import Format, Rollouts, Where, rollout_of
@@ -18,7 +18,7 @@ TABLE = {
 
 
 def outcome_of(sample: dict[str, Json], log: Json) -> float | None:
-    """Of several scorers the first, in the order in which they were asked for."""
+    """The score of the first scorer, in the order in which the log lists them."""
     scores = fields(sample.get("scores"))
     asked = [name for s in objects(at(log, "results.scores")) for name in (s.get("name"), s.get("scorer"))]
     named = min(scores, key=lambda name: (asked.index(name) if name in asked else len(asked), name), default="")

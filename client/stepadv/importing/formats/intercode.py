@@ -1,4 +1,4 @@
-"""InterCode's logs: episodes with turn_history, by their numbers, or in logs (plans that were refined)."""
+"""Logs of InterCode: episodes with turn_history by number, at the top or in logs (plans that were refined)."""
 
 from collections import Counter
 
@@ -26,7 +26,7 @@ def read_episode(key: str, episode: Json, where: Where) -> Rollout:
     best, taken, most = (at(episode, f"summary.{name}") for name in ("max_reward", "turns_taken", "turns_max"))
     n_missing = max(len(actions) - len(listed(history.get("observations"))), 0)
     members = {
-        # Task ids are those of one file of the data set: the question tells tasks apart.
+        # Task ids are unique only within a file of the data set, so the question identifies the task.
         "group_id": f"{environment}-{digest(key if query is None else query)}",
         "rollout_id": f"{where.rollout or digest(history)}-{key}",
         "truncated": best is not None and str(best)[:1] != "1" and taken is not None and taken == most,
@@ -42,7 +42,7 @@ def read(document: Json, where: Where) -> Rollouts:
 
 
 def has_history(document: Json) -> bool:
-    """Of episodes, or of those in logs."""
+    """Whether an episode, at the top or in logs, has a turn_history."""
     found = fields(element(document))
     return any(isinstance(at(e, "turn_history"), dict) for e in (fields(found.get("logs")) or found).values())
 

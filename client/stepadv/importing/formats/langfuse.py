@@ -1,8 +1,8 @@
-"""Langfuse, versions 2 to 4: traces with their observations and scores, as its download ({"trace": …, "observations":
-[…]}) and its interface have them.
+"""Langfuse, versions 2 to 4: traces with observations and scores, from its interface or its download ({"trace": …,
+"observations": […]}).
 
-GENERATION is the model; TOOL and RETRIEVER are tools, a SPAN is one if the model calls something of its name;
-EVALUATOR and GUARDRAIL judge."""
+GENERATION is a call of the model; TOOL and RETRIEVER are tools, and so is a SPAN if the model calls something with its
+name; EVALUATOR and GUARDRAIL are judges."""
 
 import re
 
@@ -18,7 +18,7 @@ OUTPUT = "usageDetails.output usage.output usage.completionTokens completionToke
 
 
 def scores_of(scores: Json, of: Json = None) -> list[Json]:
-    """Scores of an observation, or of the trace.  Its own table of traces has an object of names and values."""
+    """The scores of an observation, or of the trace.  Langfuse's table of traces has an object of names and values."""
     if isinstance(scores, dict):
         values = {k.removeprefix("# "): v[0] if isinstance(v, list) and v else v for k, v in scores.items()}
         scores = [{"name": k, "value": v} for k, v in values.items()]
@@ -27,7 +27,7 @@ def scores_of(scores: Json, of: Json = None) -> list[Json]:
 
 
 def root_of(trace: dict[str, Json]) -> Span:
-    """A trace is the root of its observations."""
+    """The trace as a span, which is the root of its observations."""
     meta = unquoted(trace.get("metadata"))
     a = attributes_of({"metadata": meta})
     return {
@@ -46,7 +46,7 @@ def root_of(trace: dict[str, Json]) -> Span:
 
 
 def tokens_of(v: dict[str, Json], paths: str) -> int | None:
-    """Tokens are numbers, or texts of numbers."""
+    """A number of tokens, which may be given as text."""
     usage = v | {"usageDetails": unquoted(v.get("usageDetails"))}
     found = (words(at(usage, path)) or "" for path in paths.split())
     return next((int(text) for text in found if re.fullmatch(r"[0-9]{1,18}", text)), None)

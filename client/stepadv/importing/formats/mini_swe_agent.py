@@ -1,4 +1,4 @@
-"""mini-swe-agent: .traj.json; one command in a fence of each reply, or tool calls."""
+"""mini-swe-agent: .traj.json; each reply has one command in a code fence, or tool calls."""
 
 import re
 from collections import Counter

@@ -4,7 +4,7 @@ from stepadv.importing.conversation import hear_messages, keep
 from stepadv.importing.format import TRIALS, Format, Rollout, Rollouts, Where, about, digest_of_prompt, rollout_of
 from stepadv.importing.values import Json, at, digest, fields, first, words
 
-# Members of a rollout, and no metadata.
+# Members that do not become metadata.
 USED = "traj messages reward outcome score success truncated model policy_version run_id policy_step".split()
 
 
@@ -28,7 +28,7 @@ def read(document: Json, where: Where) -> Rollouts:
         yield read_record(fields(record), where)
 
 
-# What other formats with messages have beside them.
+# Members that other formats with messages have.
 OTHERS = "!trajectory_format & !trajectory & !response & !sessionId & !info.mini_version"
 NO_TAU2 = "!termination_reason | !task_id | !start_time"
 FORMAT = Format(f"messages[].role & {OTHERS} & {NO_TAU2} || traj[] || [].role & !kind", read)

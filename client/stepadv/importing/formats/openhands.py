@@ -12,15 +12,15 @@ RESULTS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 TIMES = {"started_at": "0.timestamp", "ended_at": "-1.timestamp"}
 TABLE = {
     "model": "metadata.llm_config.model metadata.llm.model",
-    # Cut off, not given up.
+    # The rollout was cut off; the agent did not give up.
     "truncated": "error~maximum.iteration|[Mm]ax.[Bb]udget",
     "meta.git_patch": "test_result.git_patch",
 } | {f"meta.{key}": key for key in ("instruction", "metrics", "error")}
 
 
 def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """The resolver's history does not say who did what: the first message is the user's, an observation is of the
-    action before."""
+    """Adds the sources and causes that the resolver's history lacks: the first action is the user's, and an
+    observation belongs to the action before it."""
     if any("source" in e or "kind" in e for e in events):
         return events
     told, last = [], None
@@ -37,7 +37,7 @@ def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
 class Events:
     def __init__(self, events: list[dict[str, Json]]) -> None:
         self.talk = Conversation()
-        self.answer: Json = None  # the model's, of which the last call was
+        self.answer: Json = None  # the id of the model's answer that had the last call
         for event in events:
             (self.hear_0 if event.get("kind") is None else self.hear_1)(event)
 
@@ -56,7 +56,7 @@ class Events:
         self.talk.result(words(told) or "", id, False if is_error else ok)
 
     def call(self, tool: Json, args: Json, id: Json, thought: Json, answer: Json, is_own: bool = True) -> None:
-        # A call of another answer of the model begins a turn.
+        # A call in another answer of the model begins a turn.
         if is_own:
             if answer != self.answer:
                 self.talk.begin()

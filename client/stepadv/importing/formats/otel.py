@@ -1,5 +1,5 @@
-"""Spans of OpenTelemetry, by the semantic conventions of GenAI (1.40) or OpenInference (0.1): OTLP JSON, the console
-exporter's, Phoenix's interface; attributes numbered message by message (OpenLLMetry)."""
+"""Spans of OpenTelemetry with the semantic conventions of GenAI (1.40) or OpenInference (0.1): as OTLP JSON, from the
+console exporter, or from Phoenix's interface; also attributes numbered by message (OpenLLMetry)."""
 
 import re
 from collections import defaultdict
@@ -10,7 +10,7 @@ from stepadv.importing.format import Format, Parts, Rollouts, Where
 from stepadv.importing.spans import KINDS, Span, named, noted, rollout_of_trace
 from stepadv.importing.values import Json, at, fields, first, given, listed, objects, time_of, unquoted, words
 
-# Messages of GenAI stay as they are.
+# Attributes that are not flattened.
 WHOLE = re.compile(
     r"(gen_ai\.(input\.messages|output\.messages|system_instructions|tool\..*)|(input|output)\.value|tool\.parameters)"
 )
@@ -24,7 +24,7 @@ CALL = re.compile(r"tool_calls\.([0-9]{1,9})\.(?:tool_call\.)?(?:function\.)?(id
 BLOCK = re.compile(r"contents\.([0-9]{1,9})\.message_content\.(type|text)")
 OPERATIONS = dict.fromkeys(("chat", "text_completion", "generate_content", "completion"), "llm")
 OPERATIONS |= {"execute_tool": "tool", "retrieval": "tool"}
-# Names of the conventions, current and earlier: of the input, and of the output.
+# Roles, and attributes of the input and of the output: current, earlier, numbered (OpenInference), plain values.
 TOLD = ("user", "gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", "input.value")
 SAID = ("assistant", "gen_ai.output.messages", "gen_ai.completion", "llm.output_messages", "output.value")
 ARGS = "gen_ai.tool.call.arguments tool_call.function.arguments tool.parameters input.value traceloop.entity.input"
@@ -37,7 +37,7 @@ def value_of(value: Json) -> Json:
     for key, found in fields(value).items():
         kind = key.replace("_value", "Value")
         if kind == "intValue":
-            # 64 bits are a string in JSON.
+            # OTLP JSON has 64-bit integers as strings.
             return int(found) if re.fullmatch(r"-?[0-9]{1,20}", words(found) or "") else None
         if kind == "arrayValue":
             return [value_of(v) for v in listed(at(found, "values"))]
@@ -61,7 +61,7 @@ def flatten(found: dict[str, Json], key: str, value: Json) -> None:
 
 
 def attributes_of(attributes: Json) -> dict[str, Json]:
-    """As one object of names with dots, whether they are a list of keys and values, an object, or one in the other."""
+    """Attributes as one object of names with dots, from a list of keys and values, an object, or nested ones."""
     found: dict[str, Json] = {}
     for key, value in (by_key(attributes) if isinstance(attributes, list) else fields(attributes)).items():
         flatten(found, key, value)
@@ -69,7 +69,7 @@ def attributes_of(attributes: Json) -> dict[str, Json]:
 
 
 def by_number(found: dict[str, Json], pattern: re.Pattern[str]) -> list[dict[str, Json]]:
-    """Values whose names match, by their number and the rest of the name."""
+    """The values whose names match: an object for each number, in order, by the rest of the name."""
     parts: dict[int, dict[str, Json]] = defaultdict(dict)
     for name, value in found.items():
         if match := pattern.fullmatch(name):
@@ -78,15 +78,15 @@ def by_number(found: dict[str, Json], pattern: re.Pattern[str]) -> list[dict[str
 
 
 def numbered(attributes: dict[str, Json], prefix: str) -> list[Json]:
-    """Messages spread over attributes, number by number: OpenInference's (<prefix>.0.message.content) and
-    OpenLLMetry's (<prefix>.0.content)."""
+    """Messages in numbered attributes: OpenInference's (<prefix>.0.message.content) and OpenLLMetry's
+    (<prefix>.0.content)."""
     own = {key[len(prefix) :]: value for key, value in attributes.items() if key.startswith(prefix)}
     return [numbered_message(part) for part in by_number(own, NUMBERED)]
 
 
 def numbered_message(part: dict[str, Json]) -> dict[str, Json]:
     texts = {name: words(value) for name, value in part.items()}
-    # Calls are beside, too.
+    # tool_calls has the calls, too.
     blocks = [block for block in by_number(texts, BLOCK) if block.get("type") != "tool_use"]
     keys = ("id", "name", "arguments")
     calls = [{"id": c.get("id"), "function": {key: c.get(key) for key in keys[1:]}} for c in by_number(texts, CALL)]
@@ -95,7 +95,7 @@ def numbered_message(part: dict[str, Json]) -> dict[str, Json]:
 
 
 def messages_of(records: list[dict[str, Json]], names: tuple[str, ...]) -> list[Json]:
-    """Of the span or of its events."""
+    """The messages of a span, in its attributes or those of its events."""
     role, now, old, inference, value = names
     for name in (now, old):
         for record in records:
@@ -115,8 +115,8 @@ def kind_of(a: dict[str, Json], span_kind: Json) -> str:
 
 
 def scores_of(a: dict[str, Json], events: list[dict[str, Json]]) -> list[Json]:
-    """Events of evaluations, OpenInference's numbered annotations and evaluations; reward, outcome, success and
-    resolved as attributes or in metadata."""
+    """The scores in events of evaluations, in OpenInference's numbered annotations and evaluations, and in reward,
+    outcome, success and resolved as attributes or in metadata."""
     found = [{key: e.get(f"gen_ai.evaluation.{name}") for key, name in OF_EVALUATION.items()} for e in events]
     parts = [part for pattern in SCORES for part in by_number(a, pattern)]
     found += [{"name": p.get("name"), "value": p.get("score"), "label": p.get("label")} for p in parts]
@@ -175,7 +175,7 @@ def raw_spans(document: Json) -> Iterator[tuple[dict[str, Json], Json]]:
     """Each span, and the attributes of its resource."""
     parts = document if isinstance(document, list) else at(document, "data")
     for part in objects(parts if isinstance(parts, list) else [document]):
-        # Copilot's CLI writes each batch alone.
+        # Copilot's CLI writes each batch as a document.
         batches = [part] if "scopeSpans" in part else first(part, "resourceSpans resource_spans")
         if batches is None:
             yield part, at(part, "resource.attributes")

@@ -9,7 +9,7 @@ from stepadv.importing.files import IS_LOG
 from stepadv.importing.format import Format, Rollout, Rollouts, Where, rollout_of
 from stepadv.importing.values import Json, digest
 
-# What begins a part of a log, up to the next; a line of 17 hyphens and a number begin an episode.
+# The beginning of a part, which ends where the next begins; a line of 17 hyphens and a number begin an episode.
 PART = re.compile(
     r"^(?:-{17}[ \t\r]*\n(?P<episode>[0-9]+)[ \t\r]*$"
     r"|(?P<mark>Question|Thought|Action|Observation|Correct answer)(?: [0-9]+)?: ?"
@@ -24,7 +24,7 @@ SCORE = re.compile(r"Your score \(min [0-9.]+, max [0-9.]+\): ([0-9.]*[0-9])")
 
 @dataclass
 class Try:
-    """A question, and its turns: an action each, with the thought before it and what came back."""
+    """A question and its turns, each with an action, the thought before it, and the observation after it."""
 
     question: str
     is_episode: bool
@@ -61,7 +61,7 @@ class Try:
             return 1
         if self.section is not None or "Answer is INCORRECT" in self.result:
             return 0
-        # WebShop gives no score if nothing was bought, which is 0.
+        # WebShop gives no score if nothing was bought: it is 0.
         score = SCORE.search(self.result)
         return None if not self.is_episode else float(score[1]) if score else 0
 
@@ -116,8 +116,8 @@ def read_try(one: Try, where: Where) -> Rollout:
 
 def read(document: str, where: Where) -> Rollouts:
     tries = tries_of(document)
-    # Reflexion's logs list every agent after each trial: those that had solved their task are copies, and some are in
-    # two sections.
+    # Reflexion's logs list every agent after each trial: those that had already solved their task are copies, and some
+    # are in two sections.
     solved: dict[str, int] = {}
     for one in tries:
         if one.trial is not None and one.outcome == 1:

@@ -8,8 +8,8 @@ from stepadv.importing.values import Json, at, digest, fields, first, given, lis
 RUN_ITEMS = "new_items generated_items"
 OWN = ("call", "say", "think")
 ROLES = {"assistant": "say", "system": "system", "developer": "system"}
-# Tools that the provider or the scaffold runs have items of their own (mcp_call, local_shell_call, …): what was called
-# with what, and what came back if the item says it.
+# Tools that the provider or the scaffold runs have items of their own (mcp_call, local_shell_call, …), with the
+# arguments and, in some, the result.
 OF_CALL = {"id": "call_id id", "args": "arguments input action operation", "text": "output error outputs results"}
 
 
@@ -20,7 +20,7 @@ def parts_of(document: dict[str, Json]) -> tuple[Json, list[Json]]:
         response, told = {"output": items}, first(document, "input original_input")
     else:
         response = document.get("response", document)
-        # Aviary's agent notes all items again after each turn.
+        # Aviary's agent repeats all earlier items after each turn.
         last = at(response, "output.-1")
         if isinstance(last, list):
             if any(turn != last[: len(turn)] for turn in response["output"]):
@@ -65,8 +65,8 @@ def hear_item(talk: Conversation, item: dict[str, Json], kind: str) -> None:
 
 
 def hear_items(told: list[Json], output: list[Json]) -> tuple[Conversation, str | None]:
-    """Turns in the input are not this rollout's: the first step sees only what came after the last of them.  Beside
-    the conversation, the system prompt."""
+    """The conversation and the system prompt.  Turns in the input are not this rollout's: the first step observes only
+    what came after the last of them."""
     talk = Conversation()
     system = []
     last = max((i for i, item in enumerate(told) if kind_of(item) in OWN), default=-1)
@@ -97,7 +97,7 @@ def read(document: dict[str, Json], where: Where) -> Rollouts:
     number = words(first(document, "_ng_task_index task_index task_idx"))
     task = words(document.get("instance_id") or at(params, "metadata.instance_id") or document.get("task_id"))
     if task is None and number is not None:
-        # Numbers are those of an environment, which the name of a file does not tell.
+        # Numbers are unique within an environment, which the name of a file does not identify.
         task = f"task{number}" if named else f"task{number}-{digest(told)}"
     group, trial = path_of(environment, task or digest(told or output[:1])), words(first(document, TRIALS))
     own = words(document.get("rollout_id") or at(response, "id")) or where.line or digest(output)
@@ -108,7 +108,7 @@ def read(document: dict[str, Json], where: Where) -> Rollouts:
         "group_id": group,
         "rollout_id": own if trial is None else f"{group}-{trial}",
     }
-    # What an export begins the conversation with.
+    # An export begins the conversation with the system prompt.
     meta = {"environment": environment, "system_prompt": join((text_of(params.get("instructions")), system)) or None}
     found = rollout_of(where, params, TABLE, members, talk, response, meta=meta)
     asked, steps = words(at(params, "metadata.problem_statement")), found["steps"]

@@ -1,4 +1,4 @@
-"""Lines of stepadv's own form, a step each: the keys of docs/tables.md.  A rollout is what any of its lines says."""
+"""stepadv's own format: a step on each line, with the keys of docs/tables.md.  Any line may describe its rollout."""
 
 from functools import lru_cache
 
@@ -9,20 +9,20 @@ from stepadv.importing.values import Json, given, type_of, words
 NAMES = ("run_id", "policy_version", "task_id", "group_id", "rollout_id")
 IN_ROLLOUT = {*NAMES, *OF_GROUP, *OF_ROLLOUT} - {"metadata"}
 IN_STEP = OF_STEP.keys() - {"state", "meta"}
-# Neither columns nor further metadata; terminal: of the last step.
+# Neither columns nor further metadata; terminal marks the last step.
 BESIDE = ("meta", "terminal")
 
 
 @lru_cache(256)
 def kinds_of(keys: tuple[str, ...]) -> tuple[list[str], list[str], list[str]]:
-    """Those of a step, of a rollout, and of metadata: most lines of a file have the same."""
+    """The keys of a step, of a rollout, and of metadata.  Most lines of a file have the same keys."""
     of_step = [key for key in keys if key in IN_STEP]
     of_rollout = [key for key in keys if key in IN_ROLLOUT and key not in IN_STEP]
     return of_step, of_rollout, [key for key in keys if key not in {*of_step, *of_rollout, *BESIDE}]
 
 
 def split(document: Json, where: Where) -> Parts:
-    """A step, or members of the rollout alone; what has no column is metadata."""
+    """A step, or only members of its rollout.  Keys without a column become metadata."""
     if not isinstance(document, dict):
         raise Bad(f"a line must be a JSON object, not {type_of(document)}")
     of_step, of_rollout, others = kinds_of(tuple(document))
@@ -43,9 +43,9 @@ def split(document: Json, where: Where) -> Parts:
 
 
 def join(parts: list[Json], where: Where) -> Rollouts:
-    """Of two lines that contradict each other the later counts, if the user says so."""
+    """The rollout of these lines.  If lines contradict each other, the last one counts, if the user allows it."""
     about: Rollout = {}
-    # Columns of the group that the user has added are among the metadata.
+    # Key columns that the user has added are in the metadata.
     keys = next((meta for _, _, _, meta in parts if meta is not None), None)
     steps: dict[Json, dict[str, Json]] = {}
     places: dict[Json, int] = {}

@@ -1,4 +1,4 @@
-"""SWE-agent: .traj, every version that has trajectory."""
+"""SWE-agent: .traj, in every version that has trajectory."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from stepadv.importing.format import OF_INFO, Format, Rollouts, Where, about, pi
 from stepadv.importing.values import Json, at, digest, first, listed, objects, words
 
 REFUSED = re.compile(r"\s*(Your (proposed edit has introduced|command timed out)|(EXECUTION|COMMAND) TIMED OUT)")
-# The instance, if the file does not say it, is what follows the settings in its name.
+# If the file does not have the instance, it is what follows the settings in the name of the file.
 SETTINGS = re.compile(r"^.*__install-[0-9]+(___[a-z]+(_[a-z]+)*)?__")
 TABLE = {
     "model": "replay_config.agent.model.name",
@@ -20,8 +20,8 @@ OF_STEP = {"thought": "thought", "state": "state", "execution_time": "execution_
 
 
 def call_of(step: dict[str, Json], place: int, said: list[dict[str, Json]]) -> tuple[str | None, Json, str | None]:
-    """The call behind the action, if the model made one: the history may have been cut, so that of the messages with
-    this action the one at this place counts, else the first with this thought."""
+    """The call of the action, if the model made one.  The history may have been cut: of the messages with this action,
+    the one at this place counts, else the first with this thought, else the first."""
     ranks = [
         (i != place, message.get("thought") != step.get("thought"), i)
         for i, message in enumerate(said)
@@ -42,7 +42,7 @@ def turns_of(trajectory: Json, said: list[dict[str, Json]], repaired: Counter[st
         repaired["arguments that are no JSON"] += broken is not None
         repaired["turns without a command"] += is_empty
         if not is_empty and tool is None:
-            # A line for the shell, whose commands are tools of the scaffold as well.
+            # A line for the shell, whose commands include the scaffold's tools.
             tool, args = "bash", {"command": action}
         yield {
             "next_observation": told,
@@ -58,7 +58,7 @@ def read(document: Json, where: Where) -> Rollouts:
     history = objects(document.get("history"))
     own = [m for m in history if not is_demo(m)]
     said = [m for m in own if m.get("role") == "assistant"]
-    # The last message before the model's first.
+    # The first observation is the last message of the user before the model's first.
     before = own[: own.index(said[0])] if said else own
     seen = next((text_of(m.get("content")) for m in reversed(before) if m.get("role") == "user"), None)
     repaired: Counter[str] = Counter()

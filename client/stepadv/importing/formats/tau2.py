@@ -1,4 +1,4 @@
-"""tau2: results, or a simulation alone."""
+"""tau2: results, or a single simulation."""
 
 from stepadv.importing.conversation import Conversation, hear_message, text_of
 from stepadv.importing.format import Format, Rollouts, Where, rollout_of
@@ -14,10 +14,10 @@ TABLE = {
 
 
 def hear(messages: list[Json]) -> Conversation:
-    """Calls of the simulated user and their results, which the agent does not see, are left out."""
+    """The conversation without the calls of the simulated user and their results, which the agent does not see."""
     talk = Conversation()
     for message in objects(messages):
-        # Results may come together.
+        # One message may have several results.
         for part in objects(message.get("tool_messages") or [message]):
             calls, text = objects(part.get("tool_calls")), text_of(part.get("content"))
             if part.get("role") == "tool" and part.get("requestor") == "user":

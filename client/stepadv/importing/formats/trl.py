@@ -1,4 +1,4 @@
-"""TRL's completions of GRPOTrainer and RLOOTrainer, which it writes as Parquet, as lines of JSON."""
+"""Completions of TRL's GRPOTrainer and RLOOTrainer, converted from Parquet to lines of JSON."""
 
 from stepadv.importing.conversation import Conversation, hear_messages, keep
 from stepadv.importing.format import Format, Rollouts, Where, rollout_of, tokens_of, training_group
@@ -9,7 +9,7 @@ TABLE = {"policy_version": "step", "policy_step": "step"}
 
 
 def messages_of(value: Json, role: str) -> list[dict[str, Json]]:
-    """A prompt or a completion as messages: a text is one; a call may be a text of JSON."""
+    """A prompt or a completion as messages.  A text is one message; a call may be a string of JSON."""
     if isinstance(value, str):
         return [{"role": role, "content": value}]
     found = objects(value)
@@ -25,7 +25,7 @@ def call_of(call: Json) -> Json:
 
 
 def hear_completion(prompt: Json, completion: Json) -> tuple[Conversation, list[dict[str, Json]]]:
-    """Answers in the prompt are not the model's."""
+    """The conversation and its messages, without answers in the prompt, which are not the model's."""
     asked = messages_of(prompt, "user")
     own = [m for m in asked if m.get("role") not in ("assistant", "tool")]
     messages = own + messages_of(completion, "assistant")
@@ -35,7 +35,7 @@ def hear_completion(prompt: Json, completion: Json) -> tuple[Conversation, list[
 
 
 def reward_of(record: dict[str, Json]) -> Json:
-    """A reward function without a result is null."""
+    """The reward, or the sum of the results of reward functions, which may be null."""
     if is_number(record.get("reward")):
         return record["reward"]
     found = [v for k, v in record.items() if k not in ("step", "advantage") and is_number(v)]

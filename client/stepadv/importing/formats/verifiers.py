@@ -1,4 +1,4 @@
-"""verifiers: results.jsonl, a rollout a line."""
+"""verifiers: results.jsonl, a rollout on each line."""
 
 from stepadv.importing.conversation import keep
 from stepadv.importing.format import Format, Rollouts, Where, about, rollout_of

@@ -1,4 +1,4 @@
-"""verl's rollout dumps, with <tool_call> inside output."""
+"""verl's rollout dumps; output may contain <tool_call>."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from stepadv.importing.format import Format, Rollouts, Where, about, rollout_of,
 from stepadv.importing.values import Json, digest, first, is_number, words
 
 USED = "input output score reward step request_id success model".split()
-# Calls of tools and their results inside an output, as chat templates of Hermes' kind write them.  A result is
-# between a call and the next word "assistant" on a line of its own, with the template's marks or without them.
+# Tool calls and their results inside an output, as chat templates like Hermes' write them.  A result is between a call
+# and the next word "assistant" at the end of a line, with or without the marks of the template.
 CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 RESPONSE = re.compile(r"<tool_response>(.*?)</tool_response>", re.DOTALL)
-# The end of a call after which something comes back.
+# The end of a call that a result follows.
 RETURN = re.compile(r"</tool_call>\s*+(?:<\|im_end\|>)?\s*+(?:<\|im_start\|>)?\s*+(?:user|tool)\n")
 SPEAKS = re.compile(r"(?:<\|im_start\|>)?(?<!\w)assistant\n")
 
@@ -34,7 +34,7 @@ def hear_said(talk: Conversation, said: str, chunk: int) -> None:
 
 
 def chunks_of(output: str) -> Iterator[str]:
-    """Each up to the end of a call after which something comes back."""
+    """Splits an output after every call that a result follows."""
     begin = SPEAKS.match(output)
     at = begin.end() if begin else 0
     while end := RETURN.search(output, at):
@@ -51,7 +51,7 @@ def hear(asked: str, output: str) -> Conversation:
         if number > 1:
             speaker = SPEAKS.search(chunk)
             told = without_end(chunk[: speaker.start()]) if speaker else chunk
-            # One block for each call, or all that came back.
+            # One block for each call; without blocks, the whole text is the result.
             blocks = [block.strip(" \n") for block in RESPONSE.findall(told)]
             for n, block in enumerate(blocks or [told], 1):
                 talk.result(block, f"c{number - 1}.{n}")
