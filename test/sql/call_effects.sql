@@ -255,6 +255,9 @@ INSERT INTO judged VALUES
 	(NULL, E'# only look\nls src # here\n\ncat src/a', 'search@src ; view:full@src/a'),
 	(NULL, 'tox -e py39 -- tests/a.py tests/b.py && nox -s lint', 'test@tests/a.py ; test@tests/b.py ; test@all'),
 	(NULL, 'python -m pytest a.py -q && python -m unittest b.py', 'test@a.py ; test@b.py'),
+	(NULL, 'cd b && ./test; ls; build/test -a | tail -3; /bin/test -d x', 'execute@b/test ; search@b ; execute@b/build/test'),
+	(NULL, 'xxd -l 64 a; od -N 8 b; hexdump -C c; tail -c +9 d | od -An -tx1', 'view@a ; view@b ; view:full@c ; view@d'),
+	(NULL, 'git clone --depth 1 http://h/x.git out && git clone http://h/y.git', 'fileop:clone@out ; fileop:clone'),
 	(NULL, 'psql -c ''drop table t'' db; psql -c ''select 1'' db', 'execute@psql ; search'),
 	(NULL, 'comm -12 a.txt b.txt | wc -l; cmp a.bin b.bin',
 		'search@a.txt ; search@b.txt ; search@a.bin ; search@b.bin');

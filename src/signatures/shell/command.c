@@ -99,6 +99,13 @@ act_operands(Invocation *run, Outcome *outcome)
 static Doing
 act_filter(Invocation *run, Outcome *outcome)
 {
+	static const char *const dumps[] = {"hd", "hexdump", "od", "xxd", NULL};
+	const char *letters = strcmp(run->program->name, "od") == 0 ? "jN" : "lns";
+
+	/* xxd -l 64, od -j 8: a part of the file */
+	for (int i = run->at; i < run->command->n_words && is_any_of(run->program->name, dumps); i++)
+		if (shell_word(run->command, i)[0] == '-' && strpbrk(shell_word(run->command, i), letters) != NULL)
+			outcome->lines.choice = LINES_UNKNOWN;
 	return act_on_each(run, run->command->input, outcome);
 }
 
@@ -371,6 +378,9 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 			word++;
 		run.program = find_any_version(program_name(word));
 		run.at = i + 1;
+		/* ./test is no builtin. */
+		if (run.program != NULL && run.program->kind == PROGRAM_NOTHING && *word != '/' && strchr(word, '/') != NULL)
+			run.program = NULL;
 		if (run.program == NULL ? only_asks(command, run.at) : is_question(&run))
 			doing = set_outcome(outcome, EFFECT_SEARCH, span_none(), false);
 		else if (run.program == NULL)

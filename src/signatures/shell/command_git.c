@@ -13,7 +13,8 @@ typedef enum GitTarget
 	GIT_AFTER_PATTERN,			/* all but the first */
 	GIT_LAST,					/* the destination */
 	GIT_NAMES,					/* those that look like files; others are revisions */
-	GIT_NAMES_OR_FIRST			/* the same; if there are none, the first: a branch */
+	GIT_NAMES_OR_FIRST,			/* the same; if there are none, the first: a branch */
+	GIT_SECOND					/* the first is an address */
 } GitTarget;
 
 static const struct
@@ -25,6 +26,7 @@ static const struct
 	{"blame", GIT_NAMES_OR_FIRST},
 	{"checkout", GIT_NAMES_OR_FIRST},
 	{"clean", GIT_ALL},
+	{"clone", GIT_SECOND},
 	{"diff", GIT_NAMES},
 	{"grep", GIT_AFTER_PATTERN},
 	{"log", GIT_NAMES},
@@ -68,7 +70,7 @@ add_files(Outcome *outcome, Effect model, Operands *operands, int at, bool only_
 static void
 add_targets(Outcome *outcome, Effect model, const ShellCommand *command, int at)
 {
-	static const ValueOptions options = {"mCcubn", ",message,git-dir,work-tree,"};
+	static const ValueOptions options = {"mCcubn", ",branch,depth,message,git-dir,work-tree,"};
 	const char *subcommand = shell_word(command, at);
 	Operands	operands = operands_of(command, at + 1, &options);
 	int			n = outcome->effects->n;
@@ -96,6 +98,9 @@ add_targets(Outcome *outcome, Effect model, const ShellCommand *command, int at)
 			case GIT_NAMES_OR_FIRST:
 				add_files(outcome, model, &operands, next_operand(&operands), true);
 				model.target = operand_span(command, at + 1, &options, 0);
+				break;
+			case GIT_SECOND:
+				model.target = operand_span(command, at + 1, &options, 1);
 				break;
 		}
 	}

@@ -277,7 +277,7 @@ find_any_version(const char *name)
 	return find_program(bare);
 }
 
-/* "/usr/bin/x" → "x"; "bin/test" keeps its directory, "test" alone is a builtin. */
+/* "/usr/bin/x" → "x"; "bin/test" keeps its directory; "test", like /usr/bin/test, is a builtin. */
 const char *
 program_name(const char *path)
 {
@@ -285,7 +285,7 @@ program_name(const char *path)
 	const char *name = slash ? slash + 1 : path;
 
 	if (slash != NULL && slash - path >= 3 && strncmp(slash - 3, "bin", 3) == 0 &&
-		(slash - path == 3 || slash[-4] == '/') &&
+		(slash - path == 3 || slash[-4] == '/') && strncmp(path, "/bin/", 5) != 0 && strncmp(path, "/usr/", 5) != 0 &&
 		(strcmp(name, "test") == 0 || strcmp(name, "doctest") == 0))
 		return slash - 3;
 	return name;
