@@ -75,7 +75,7 @@ scattered_row()
 	require_equal "${results[ours]}" "${results[ours_$1]}" "$2"
 	row "\`rollout_agg\` + \`rtmc\`, $2" "ours_$1" "$(ratio "ours_$1" ours 2) x the table in order $(verdict "$(ratio "ours_$1" ours 2)" '<=' "$3")"
 }
-scattered_row in_flight 'whole rollouts of 500 groups under way, interleaved' 1.2
+scattered_row in_flight 'whole rollouts of 500 groups in progress, interleaved' 1.2
 scattered_row scattered 'the rows in order of time, rollouts of all groups interleaved' 2
 
 # ---------- two processes that share the rows of a table
@@ -160,7 +160,7 @@ memory_scattered=$(psql -qXAt -c "$one_process SET enable_sort = off; SET enable
 	sed -nE 's/.*Memory Usage: ([0-9]+) ?kB.*/\1/p' | head -n 1)
 columns=$(psql -qXAt -c "$one_process" -c "SELECT sum(pg_column_size(g.rollouts)) / 1024 FROM $(folded steps)")
 share() { awk -v a="$1" -v b="$columns" 'BEGIN { printf "%.2f", a / b }'; }
-say "**Memory** of the hash table of all groups while they are folded: $((memory / 1024)) MB, $(share "$memory") times the columns of the values it makes ($((columns / 1024)) MB) $(verdict "$(share "$memory")" '<=' 1.5); with scattered rows $((memory_scattered / 1024)) MB, $(share "$memory_scattered") times $(verdict "$(share "$memory_scattered")" '<=' 1.5)."
+say "**Memory** of the hash table while all groups are folded: $((memory / 1024)) MB, $(share "$memory") times the size of the values ($((columns / 1024)) MB) $(verdict "$(share "$memory")" '<=' 1.5); with scattered rows $((memory_scattered / 1024)) MB, $(share "$memory_scattered") times $(verdict "$(share "$memory_scattered")" '<=' 1.5)."
 
 # ---------- default settings
 restart_server '-c shared_buffers=128MB -c autovacuum=on -c max_parallel_workers=8'

@@ -62,7 +62,7 @@ distances_row()
 	row "\`pgr_drivingDistance\` over the reversed edges, $label costs" "theirs_$name" \
 		"$(ratio "theirs_$name" "ours_$name") x ours $(verdict "$(ratio "theirs_$name" "ours_$name")" '>=' 4)"
 }
-heading "**One large group**, $(query 'SELECT count(*) FROM large') steps over $n_states states, the distance of every state to the goal${pgrouting:+; pgRouting $pgrouting is given its edges ready made}:"
+heading "**One large group**, $(query 'SELECT count(*) FROM large') steps over $n_states states, the distance of every state to the goal${pgrouting:+; pgRouting $pgrouting gets a table of edges}:"
 distances_row unit unit '' '1::float8'
 distances_row unequal unequal ', NULL, NULL, NULL, cost' cost
 if [ -z "$pgrouting" ]; then

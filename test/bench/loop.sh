@@ -107,7 +107,7 @@ for method in $methods; do
 done
 measure four "$rounds" "$(summed "sum(step_id), sum(${methods// /), sum(})" "$(by_view plain "$some" '')")" "$one_process"
 copy_alone copy_bare plain
-heading '**Each part by itself**, in the server, the rows of one batch among all:'
+heading '**Each part separately**, in the server, for the rows of one batch:'
 row '`COPY` from a file, no index' copy_bare "$(each copy_bare "$batch_steps") ns a step; from a client into the table with its key (above): $(ratio view_copy copy_bare) x"
 row 'finding and reading the rows (`sum(reward)`)' read
 row 'and folding them (`_values`)' folded
@@ -121,7 +121,7 @@ trainer tokens_kl tokens "$(by_view tokens '$1' "$ratio$kl")"
 measure tokens_four "$rounds" "$(summed "sum(step_id), sum(${methods// /), sum(})" "$(by_view tokens "$some" '')")" "$one_process"
 measure tokens_ratio "$rounds" "$(summed "sum(rtmc), sum(ratio)" "$(by_view tokens "$some" "$ratio")")" "$one_process"
 copy_alone copy_tokens tokens
-heading '**With two arrays of 64 `real`** in every step, log-probabilities of its tokens under the policy that acted and the one that is trained, of which comes `step_ratio`:'
+heading '**With two arrays of 64 `real`** in every step, log-probabilities of its tokens under the policy that acted and the one that is trained, from which `step_ratio` is computed:'
 round_row 'batch in, advantages and ratio out' tokens 60
 parts_rows tokens
 round_row 'the same with `approximate_kl`' tokens_kl
@@ -143,7 +143,7 @@ for tokens in 0 64; do
 	for part in all:1 insert:2 advantages:3 server:4 client:5; do
 		store "client${tokens}_${part%:*}" "$(cut -d' ' -f"${part#*:}" "$work/client.times" | min_median)"
 	done
-	row "$([ "$tokens" = 0 ] && echo 'rollouts and steps in, advantages out' || echo "with two arrays of $tokens \`real\` in every step")" "client${tokens}_all" "$(verdict "${times_median[client${tokens}_all]}" '<=' "$([ "$tokens" = 0 ] && echo 60 || echo 150)"); $(printf 'the server has a processor for %.0f ms, the client for %.0f' "${times_median[client${tokens}_server]}" "${times_median[client${tokens}_client]}")"
+	row "$([ "$tokens" = 0 ] && echo 'rollouts and steps in, advantages out' || echo "with two arrays of $tokens \`real\` in every step")" "client${tokens}_all" "$(verdict "${times_median[client${tokens}_all]}" '<=' "$([ "$tokens" = 0 ] && echo 60 || echo 150)"); $(printf 'processor time: server %.0f ms, client %.0f' "${times_median[client${tokens}_server]}" "${times_median[client${tokens}_client]}")"
 	row '- `insert`' "client${tokens}_insert"
 	row '- `advantages`' "client${tokens}_advantages"
 	query 'SET client_min_messages = warning; DROP SCHEMA rl CASCADE' >/dev/null

@@ -14,7 +14,7 @@ query "INSERT INTO report_bench.rollouts (group_id, rollout_id, task_id, success
 	SELECT 'long', 'long ' || r, n, 'room ' || (n * r) % 1000, 'go ' || n % 10, 'go', true, (n * r) % 1000, n % 10, (n = 1250 AND r % 2 = 0)::integer FROM generate_series(1, 8) r, generate_series(1, 1250) n" >/dev/null
 query 'VACUUM ANALYZE report_bench.steps, report_bench.rollouts' >/dev/null
 report_steps=$(query 'SELECT count(*) FROM report_bench.steps')
-say "$(machine_line) $report_steps of the steps in $report_groups groups; eight groups of the simulator are one here. The pages are those of the groups with most to learn from, pictures included."
+say "$(machine_line) $report_steps of the steps in $report_groups groups, each made of eight groups of the simulator. The pages are those of the most informative groups, with pictures."
 
 report_once()
 {
@@ -51,8 +51,8 @@ while IFS=$'\t' read -r label goal text; do
 done < <(cd "$top" && perl test/bench/report.pl "$work/report" >"$work/report.times" && cat <<-'END'
 	paint	1000	a page of 10,000 steps
 	frame	16.7	a frame while it scrolls, mean
-	search	1000	the first search, with what it reads
-	again	1000	the next one
+	search	1000	the first search, which reads the data
+	again	1000	the next search
 	END
 )
 rm -rf "$work/report"

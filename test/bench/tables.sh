@@ -34,7 +34,7 @@ measure canonical_rtmc "$runs" "$(rtmc_of)" "$one_process"
 measure canonical_group "$runs" "$(rtmc_of "run_id = 'run 1' AND policy_version = 'v3' AND task_id = 'task 7'")" "$one_process"
 measure canonical_task "$runs" "$(rtmc_of "task_id = 'task 7'")" "$one_process"
 measure canonical_version "$runs" "$(rtmc_of "policy_version = 'v3'")" "$one_process"
-heading "**RTMC** of all $n_steps steps of them, and of some, by \`_rtmc\`:"
+heading "**RTMC** of all $n_steps steps, and of some of them, by \`_rtmc\`:"
 row 'bare scan' canonical_scan
 row 'all' canonical_rtmc "$(ratio canonical_rtmc canonical_scan 2) x the bare scan $(verdict "$(ratio canonical_rtmc canonical_scan 2)" '<=' 2)"
 row 'one group, with planning' canonical_group "$(verdict "${times_median[canonical_group]}" '<=' 0.5)"
@@ -61,7 +61,7 @@ if find_duckdb && measure_duckdb "$runs" "${results[canonical_rtmc]}" "$here/tab
 	for threads in 1 2; do
 		ours=$([ $threads = 1 ] && echo canonical_rtmc || echo canonical_shared)
 		best=$(faster windows_canonical_$threads joins_canonical_$threads)
-		row "all, DuckDB $duckdb_version, its own tables, the best of these two, threads: $threads" "$best" "$(ratio "$best" "$ours") x \`_rtmc\` by as many $(verdict "$(ratio "$best" "$ours")" '>=' 3)"
+		row "all, DuckDB $duckdb_version, its own tables, the better of the two, threads: $threads" "$best" "$(ratio "$best" "$ours") x \`_rtmc\` with as many processes $(verdict "$(ratio "$best" "$ours")" '>=' 3)"
 	done
 fi
 query 'SET client_min_messages = warning; DROP SCHEMA canonical CASCADE; DROP TABLE texts, plain' >/dev/null

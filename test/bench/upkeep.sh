@@ -90,14 +90,14 @@ measure_once maintain_canonical "SELECT stepadv.maintain('rl.rollout_rows')"
 query 'VACUUM ANALYZE kept_folded, kept_digests, rl.steps_folded, rl.steps_digests' >/dev/null
 measure_dashboards own kept kept
 measure_dashboards canonical kept rl.steps
-heading "**Dashboards** over a table of $kept_steps steps in $upkeep_groups groups, reading maintained groups; each against folding:"
+heading "**Dashboards** over a table of $kept_steps steps in $upkeep_groups groups, reading kept groups, compared with folding:"
 dashboard_rows own
-heading "**The same over the canonical tables**, whose ids are texts, hashed when they are folded:"
+heading "**The same over the canonical tables**, whose ids are texts, hashed during the fold:"
 dashboard_rows canonical
 require_equal "${results[problems_folding]}" "$(query 'SELECT count(*) FROM kept_problems')" problems
-heading "**Bad rows** of all groups, nothing kept:"
+heading "**Bad rows** of all groups, before groups are kept:"
 row '`_problems`' problems_folding "folding: ${times_median[problems_fold]%.*} ms, $(ratio problems_folding problems_fold) x $(verdict "$(ratio problems_folding problems_fold)" '<=' 3)"
-heading "**Making the tables of groups** ($(query "SELECT pg_size_pretty(pg_table_size('kept_folded'))"), digests $(query "SELECT pg_size_pretty(pg_table_size('kept_digests'))"), beside $(query "SELECT pg_size_pretty(pg_table_size('kept'))") of steps):"
+heading "**Making the tables of kept groups** ($(query "SELECT pg_size_pretty(pg_table_size('kept_folded'))"), digests $(query "SELECT pg_size_pretty(pg_table_size('kept_digests'))"), beside $(query "SELECT pg_size_pretty(pg_table_size('kept'))") of steps):"
 seconds_per_million() { awk -v t="${times_median[$1]}" -v n="$kept_steps" 'BEGIN { printf "%.2f", t / 1000 / (n / 1e6) }'; }
 for name in maintain_own maintain_canonical; do
 	label='`maintain`, all groups folded'
@@ -187,7 +187,7 @@ query "SET client_min_messages = warning;
 measure_refresh refresh_many many "UPDATE many SET reward = 1 - reward WHERE group_id = 17"
 query "SET client_min_messages = warning; SELECT stepadv.detach('many'); DROP TABLE many" >/dev/null
 added() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" 'BEGIN { printf "%.2f", a - b }'; }
-heading "**Writers**: one client that adds one rollout per transaction, the latency of a transaction; into $upkeep_groups groups of 124 steps, more by and by; each way to maintain from the same state of the tables:"
+heading "**Writers**: latency of a transaction that adds one rollout, one client; into $upkeep_groups groups of 124 steps at first; each mode starts from the same tables:"
 for write in write16 write124 canonical; do
 	case $write in
 	write16) label='16 steps in one statement' ;;
@@ -200,14 +200,14 @@ for write in write16 write124 canonical; do
 		row "$label, \`$arguments\`" ${write}_$how "adds $(added ${write}_$how ${write}_none) ms $(verdict "$(added ${write}_$how ${write}_none)" '<=' 0.6)"
 	done
 done
-heading "**Refreshing** some of the $upkeep_groups groups, against \`unmaintain\` and \`maintain\` of the same rows:"
+heading "**Refreshing** some of the $upkeep_groups groups, compared with \`unmaintain\` and \`maintain\` of the same rows:"
 for table in kept rl.rollout_rows; do
 	for every in $parts; do
 		name=${table%%.*}_$every
 		quotient=$(quotient refresh_$name anew_$name)
 		row "\`refresh\` of ${waiting[$name]} changed groups$([ $table = kept ] || echo ', canonical tables')" refresh_$name \
-			"folding anew: ${times_median[anew_$name]%.*} ms, $quotient of it $(verdict "$quotient" '<=' 1)"
+			"folding all: ${times_median[anew_$name]%.*} ms, ratio $quotient $(verdict "$quotient" '<=' 1)"
 	done
 done
-row '`refresh` of one of 10,000 groups after another in one session, each of a version and step of its own' refresh_many "$(verdict "${times_median[refresh_many]}" '<=' 5)"
+row '`refresh` of one group at a time of 10,000 in one session, each with its own version and policy step' refresh_many "$(verdict "${times_median[refresh_many]}" '<=' 5)"
 query "SET client_min_messages = warning; SELECT stepadv.detach('kept'); DROP TABLE kept; DROP SCHEMA rl CASCADE" >/dev/null

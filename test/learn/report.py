@@ -133,11 +133,11 @@ def main() -> None:
         "",
         *table(problems, methods, needed),
         "",
-        "Where `history_td` falls short of its goals (not below `grpo` by more than noise; within .06 of the oracle"
-        " where states are exact and outcomes not mostly luck; .85 of the optimum at the end where they hide something):"
+        "`history_td` misses some of its goals (not below `grpo` by more than noise; within .06 of the oracle if states"
+        " are exact and outcomes not mostly luck; .85 of the optimum at the end if states hide something):"
         if short
-        else "`history_td` meets its goals: nowhere below `grpo` by more than noise, within .06 of the oracle where"
-        " states are exact, .85 of the optimum where they hide something.",
+        else "`history_td` meets its goals: nowhere below `grpo` by more than noise, within .06 of the oracle if"
+        " states are exact, .85 of the optimum if they hide something.",
         *[f"- {line}" for line in short],
     ]
     page = folder / "learning.md"
@@ -146,7 +146,7 @@ def main() -> None:
     head, rest = text.split(begin)
     page.write_text(head + begin + "\n" + "\n".join(lines) + "\n\n" + end + rest.split(end)[1])
     (folder / "learning.svg").write_text(picture(results, problems, methods) + "\n")
-    print("\n".join(short) or "no shortfalls")
+    print("\n".join(short) or "all goals are met")
 
 
 if __name__ == "__main__":
