@@ -1,7 +1,6 @@
 """Rows and numbers in PostgreSQL's binary format."""
 
 import struct
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise, repeat
 from typing import Any
@@ -23,24 +22,33 @@ SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 SENT_FIRST, SENT_AT_ONCE = 100, 500
 
 
+def encoder(connection: Connection, type: str) -> tuple[str, Callable[[Any], Any]]:
+    dumper = connection.adapters.get_dumper_by_oid(connection.adapters.types.get_oid(type), Format.BINARY)
+    return type, dumper(list if type.endswith("[]") else object, connection).dump
+
+
+def encoders(connection: Connection, relation: str, parts: Parts, types: dict[str, Column]) -> dict[str, Any]:
+    """The columns to copy, first those that all rows of a part share, each with the arguments of fields for it."""
+    names = dict.fromkeys(chain(parts[0][0], {"step_no"} & types.keys(), *(row for _, rows in parts for row in rows)))
+    for name in (name for name in names if name not in types):
+        raise ValueError(f'{relation} has no column "{name}"{perhaps(name, types)}')
+    return {name: encoder(connection, types[name].type) for name in names}
+
+
+def starts_of(parts: Parts, sent: dict[str, Any]) -> list[bytes]:
+    """The beginning of each row: the number of fields, and the fields that all rows of its part share."""
+    shared = [fields([common[name] for common, _ in parts], *sent[name]) for name in parts[0][0]]
+    starts = map(b"".join, zip(repeat(struct.pack("!h", len(sent))), *shared))
+    return [start for start, (_, rows) in zip(starts, parts, strict=False) for _ in rows]
+
+
 def copy(connection: Connection, schema: str, table: str, parts: Parts, types: dict[str, Column]) -> None:
     """Copies rows into a table.  A part has the values that all its rows share, which override the rows' own, and the
     rows.  A column that a row lacks is NULL, except step_no: the row's number within its part, from 0."""
     rows = list(chain.from_iterable(some for _, some in parts))
-    shared = list(parts[0][0])
-    own = [name for name in dict.fromkeys(chain({"step_no"} & types.keys(), *rows)) if name not in shared]
-    sent = {}
-    for name in (*shared, *own):
-        if name not in types:
-            raise ValueError(f'{schema}.{table} has no column "{name}"{perhaps(name, types)}')
-        type = types[name].type
-        dumper = connection.adapters.get_dumper_by_oid(connection.adapters.types.get_oid(type), Format.BINARY)
-        sent[name] = type, dumper(list if type.endswith("[]") else object, connection).dump
-    before = [fields([common[name] for common, _ in parts], *sent[name]) for name in shared]
-    starts, places = list[bytes](), list[int]()
-    for start, (_, some) in zip(zip(repeat(struct.pack("!h", len(sent))), *before), parts, strict=False):
-        starts += [b"".join(start)] * len(some)
-        places += range(len(some))
+    sent = encoders(connection, f"{schema}.{table}", parts, types)
+    own = list(sent)[len(parts[0][0]) :]
+    starts, places = starts_of(parts, sent), [i for _, some in parts for i in range(len(some))]
     statement = f"COPY {quoted(schema, table)} ({', '.join(map(quoted, sent))}) FROM STDIN (FORMAT binary)"
     with connection.cursor() as cursor, cursor.copy(statement) as out:
         out.write(SIGNATURE)

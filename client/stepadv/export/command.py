@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from itertools import chain
-from typing import IO, Any
+from typing import IO
 
 from stepadv import database
 from stepadv.database import Connection
