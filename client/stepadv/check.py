@@ -9,9 +9,9 @@ from stepadv.database import Connection
 from stepadv.text import Failed, count, perhaps, quoted, safe
 
 HELP = "show the state of an attachment, and what is wrong with it"
-DESCRIPTION = """For each of your attachments, shows how many groups have verdicts and differ in them, how many steps
-share their state with another rollout, which rows cannot be used, and whether kept groups are fresh.  Exit status: 0;
-1 if a line begins with "!"; 2 if nothing could be checked."""
+DESCRIPTION = """For each of your attachments, shows how many groups are judged and how many of them have different
+verdicts, how many steps share their state with another rollout, which rows cannot be used, and whether kept groups are
+fresh.  Exit status: 0; 1 if a line begins with "!"; 2 if nothing could be checked."""
 MOST_PROBLEMS = 8  # kinds of problems that are listed
 # A line of output, and whether it reports a problem.
 Line = tuple[str, bool]

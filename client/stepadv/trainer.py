@@ -36,7 +36,7 @@ class Batch:
 def insert(connection: Connection, rollouts: Rows, steps: Sequence[Rows], schema: str = "rl") -> Batch:
     """Inserts all rollouts with their steps, or nothing; commits unless the connection is in a transaction."""
     if len(rollouts) != len(steps):
-        raise ValueError(f"{len(rollouts)} rollouts, but steps of {len(steps)}")
+        raise ValueError(f"rollouts and steps differ in length: {len(rollouts)} and {len(steps)}")
     made: list[dict[str, Any]] = []
     with our_settings(connection):
         types = dict(zip(("rollouts", "steps"), columns_of(connection, schema, "rollouts", "steps"), strict=True))
@@ -108,5 +108,5 @@ def per_token(advantages: Sequence[float], mask: Sequence[float]) -> list[float]
     """A number per token: the nth turn, a run of nonzero mask values, gets the nth advantage; other tokens get 0."""
     begins = [bool(token) and (i == 0 or not mask[i - 1]) for i, token in enumerate(mask)]
     if sum(begins) != len(advantages):
-        raise ValueError(f"the mask has {sum(begins)} turns, and there are advantages of {len(advantages)}")
+        raise ValueError(f"turns of the mask and advantages differ in number: {sum(begins)} and {len(advantages)}")
     return [advantages[turn - 1] if token else 0.0 for turn, token in zip(accumulate(begins), mask, strict=True)]

@@ -203,7 +203,7 @@ class ExportTest(Case):
         self.refused("tr.plain has no column prompt_token_ids", "tr.plain", "verl")
         self.refused('column "step_no" does not exist in tr.rollouts', "tr.plain", "messages", "--steps", "tr.rollouts", "--keep-negative")
         self.refused("the columns of the group of tr.copied are not known", "tr.copied", "steps")
-        self.refused("pairs compare all steps of a group, which are not known for tr.copied", "tr.copied", "dpo", "--group-by", "task_id")
+        self.refused("pairs compare all steps of a group, but those of tr.copied are not known", "tr.copied", "dpo", "--group-by", "task_id")
         self.refused("task_id", "tr.nameless", "dpo", "--group-by", "task")
         self.refused("--columns takes no names for dpo", "tr.steps_rtmc", "dpo", "--columns", "step_no")
         self.refused("has no column q", "tr.steps_grpo", "prm")

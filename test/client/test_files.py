@@ -108,7 +108,7 @@ class Files(Case):
         self.assertRegex(said.out, r"^7 files, 6 left out\n")
         self.assertEqual(said.count("nul_replaced"), "1", "U+0000, but not its name behind a backslash")
         self.assertEqual(self.lines("SELECT rollout_id, observation FROM t.steps ORDER BY 1"), "a|\ufffd and \\u0000\nb|")
-        for words in (r"2-nan\.jsonl: line 2: NaN is no number of JSON", r"3-infinity\.jsonl: line 1: reward is out of range; .*\n  line 2: -Infinity",
+        for words in (r"2-nan\.jsonl: line 2: NaN is not a JSON number", r"3-infinity\.jsonl: line 1: reward is out of range; .*\n  line 2: -Infinity",
                       r"4-cut\.jsonl: line 2: invalid JSON", r"5-bytes\.jsonl: line 2: invalid UTF-8", "6-chat.json: document 1: NaN",
                       "7-chat.json: document 1: outcome is out of range"):  # fmt: skip
             self.assertRegex(said.err, words)
@@ -373,7 +373,7 @@ class AtOnce(Case):
         # More than the program holds in memory.
         lines *= (6 << 20) // len(b"".join(lines))
         path = self.write("many.jsonl", b"".join(lines))
-        for names, stdin, words in (([path], None, r"many\.jsonl: no room in TMPDIR for what waits until all of it is read: "),
+        for names, stdin, words in (([path], None, r"many\.jsonl: no room in TMPDIR for parts of rollouts: "),
                                     (["-"], open(path, "rb"), "^stepadv import: no room in TMPDIR for standard input: File too large$")):  # fmt: skip
             small = self.start(*names, stdin=stdin, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000)))
             out, err = small.communicate(timeout=60)

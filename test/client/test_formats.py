@@ -158,7 +158,7 @@ class Formats(Case):
     def test_chat(self):
         """a conversation: calls of one turn, results by their ids, invalid JSON as arguments, thoughts"""
         said = self.loaded(DATA / "openai_chat/trials.json")
-        self.assertEqual(said.count("stepless_rollouts", "arguments that are no JSON", "system messages"), "1 1 1")
+        self.assertEqual(said.count("stepless_rollouts", "arguments that are not JSON", "system messages"), "1 1 1")
         self.assertEqual(self.lines("""SELECT rollout_id, turn, observation, next_observation, tool, args, ok, metadata::text FROM t.steps ORDER BY step_no"""), "\n".join([
             '7-t0|0|Hello||||' + '|{"thought": "polite"}',
             "7-t0|1|Find my\nbag|{\"bag\": 5}|find_bag|{'n': [1, 2], 'color': 'red'}|t|{\"text\": \"I look.\"}",
@@ -203,7 +203,7 @@ class Formats(Case):
     def test_react(self):
         """logs of ReAct agents: copies of solved rollouts, trials, scores"""
         said = self.loaded(DATA / "react")
-        self.assertEqual(said.count("copies of rollouts that were done in an earlier trial", "actions that are no call"), "1 1")
+        self.assertEqual(said.count("copies of rollouts that were done in an earlier trial", "actions that are not calls"), "1 1")
         self.assertIn("rollouts listed twice (1)", said.out)
         self.assertEqual(self.lines("""SELECT regexp_replace(rollout_id, '[0-9a-f]{16}', '#'), outcome, success, truncated, metadata ->> 'status'
             FROM t.rollouts ORDER BY metadata ->> 'question' DESC NULLS LAST, metadata ->> 'trial', task_id"""), "\n".join([

@@ -186,7 +186,7 @@ class Runs(Case):
             said = self.loaded("--outcomes", self.write(name, content), self.folder / "r/run1")
             self.assertEqual(self.lines("SELECT outcome, success FROM t.rollouts WHERE task_id = 'b__b-2'"), "|f" if "_ids" in content else "0.5|f", content)
         self.refused("^stepadv import: --outcomes: .*: no row has an id", "--outcomes", self.write("no.csv", "a,b\n1,2\n"), self.folder / "r", status=2)
-        self.refused('"maybe" is no verdict', "--outcomes", self.write("word.csv", "task_id,success\nx,maybe\n"), self.folder / "r", status=2)
+        self.refused('"maybe" is not a verdict', "--outcomes", self.write("word.csv", "task_id,success\nx,maybe\n"), self.folder / "r", status=2)
         self.refused("two verdicts for x: name the try", "--outcomes", self.write("two.csv", "task_id,reward\nx,0\nx,1\n"), self.folder / "r", status=2)
         self.refused("^stepadv import: --outcomes: .*nowhere.csv: No such file", "--outcomes", self.folder / "nowhere.csv", self.folder / "r", status=2)
         self.refused("^stepadv import: --outcomes: .*cut.json: invalid JSON", "--outcomes", self.write("cut.json", '{"a'), self.folder / "r", status=2)

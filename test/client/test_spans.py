@@ -155,7 +155,7 @@ class Trainers(Case):
         self.assertEqual(steps(cut), ([(0, "q", None, None, cut, None, 1)], {}), "a call without an end is what was said")
         found, repaired = steps('<|im_start|>assistant\nA\n<tool_call>{"name": "a"}</tool_call> B<tool_call>{oops</tool_call>')
         self.assertEqual([(s[2], s[3], s[4]) for s in found], [("a", {"name": "a"}, '{"name": "a", "arguments": {"name": "a"}}'), (None, None, '{"name": null, "arguments": "{oops"}')])
-        self.assertEqual(repaired, {"calls without a name": 1, "calls without a result": 2, "arguments that are no JSON": 1})
+        self.assertEqual(repaired, {"calls without a name": 1, "calls without a result": 2, "arguments that are not JSON": 1})
         found, _ = steps('<tool_call>{"name": "a", "arguments": {"x": "1\\u0000"}}</tool_call>\nuser\nmy_assistant\n 2')
         self.assertEqual(found, [(0, "q", "a", {"x": "1\ufffd"}, '{"name": "a", "arguments": {"x": "1\ufffd"}}', "my_assistant\n 2", 1)])
         found, _ = steps('<tool_call>{"name": "a", "arguments": {}}</tool_call><|im_end|>\n<|im_start|>tool\nr1 <|im_end|> \n<|im_start|>assistant\n<tool_call>{"name": "b", "arguments": {}}</tool_call>\ntool\n'

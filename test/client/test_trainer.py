@@ -98,7 +98,7 @@ class TrainerTest(Case):
         """invalid input is an error, and nothing is inserted"""
         row = {"task_id": "a", "rollout_id": "r"}
         for rollouts, told, problem in (
-            ([row], [], "1 rollouts, but steps of 0"),
+            ([row], [], "rollouts and steps differ in length: 1 and 0"),
             ([{"rollout_id": "r"}], [[]], "rollout 0 has no task_id"),
             ([{"task_id": "a"}], [[]], "rollout 0 has no rollout_id"),
             ([row], [[{"observed": "x"}]], 't.steps has no column "observed"'),
@@ -134,7 +134,7 @@ class TrainerTest(Case):
         """per_token: each turn is a run of ones in the mask"""
         self.assertEqual(stepadv.per_token([1.5, -2], [0, 1, 1, 0, 0, 1, 0]), [0, 1.5, 1.5, 0, 0, -2, 0])
         self.assertEqual(stepadv.per_token([], [0, 0]), [0, 0])
-        with self.assertRaisesRegex(ValueError, "the mask has 2 turns, and there are advantages of 1"):
+        with self.assertRaisesRegex(ValueError, "turns of the mask and advantages differ in number: 2 and 1"):
             stepadv.per_token([1], [1, 0, 1])
 
     def in_rl(self) -> None:

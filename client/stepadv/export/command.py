@@ -36,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--out", default="-", metavar="FILE", help="output file (default: standard output)")
     add("--shape", choices=(*SHAPES, "dpo"), default="steps", help="shape of a line (default steps)")
     add("--keep-negative", action="store_true", help="messages, prompt_completion: also with a negative advantage")
-    add("--columns", type=names, metavar="A,B", help="columns beside the shape's members; '': none")
+    add("--columns", type=names, metavar="A,B", help="columns to add to the members of the shape; '': none")
     add("--steps", metavar="RELATION", help="relation with all steps, for conversations (default: the table below)")
-    add("--group-by", type=names, metavar="A,B", help="columns of the group, if the relation is no view of attach")
-    add("--min-gap", type=float, default=0, metavar="Q", help="dpo: the least difference of q (default 0)")
-    add("--min-visits", type=int, default=2, metavar="N", help="dpo: the least rollouts with each action (default 2)")
+    add("--group-by", type=names, metavar="A,B", help="columns of the group, if the relation is not a view of attach")
+    add("--min-gap", type=float, default=0, metavar="Q", help="dpo: minimum difference of q (default 0)")
+    add("--min-visits", type=int, default=2, metavar="N", help="dpo: minimum rollouts with each action (default 2)")
 
 
 @contextlib.contextmanager

@@ -36,7 +36,7 @@ class Pairs:
         source, options = lines.source, lines.options
         if source.attachment is None:
             hint = "use a view of attach, such as rl.steps_rtmc, or a selection of one"
-            raise Failed(f"pairs compare all steps of a group, which are not known for {source.name}: {hint}")
+            raise Failed(f"pairs compare all steps of a group, but those of {source.name} are not known: {hint}")
         if options.columns:
             raise Failed("--columns takes no names for dpo; --columns '' writes prompt, chosen and rejected alone")
         self.lines, self.attachment, self.keys = lines, source.attachment, lines.keys

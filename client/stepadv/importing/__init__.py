@@ -1,1 +1,1 @@
-"""Files that scaffolds, trainers and tracers write, as rows of the tables rollouts and steps."""
+"""Loads files of scaffolds, trainers and tracers as rows of the tables rollouts and steps."""

@@ -48,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-n", "--policy-step", metavar="STEP", type=int, help="policy_step if the source has none")
     wanted = "outcome from which a rollout is a success if the source has no verdict (1)"
     add("-a", "--success-at", metavar="SCORE", type=float, default=1.0, help=wanted)
-    add("-k", "--keep-going", action="store_true", help="skip what cannot be used of a file, load the rest")
+    add("-k", "--keep-going", action="store_true", help="skip the parts of a file that cannot be used")
     add("--update", action="store_true", dest="replace", help="rollouts that differ replace those in the tables")
-    add("--outcomes", metavar="FILE", help="verdicts by task or rollout id (csv, json, jsonl), before those of files")
-    add("--retries", choices=("last",), help="of two attempts at one rollout or step, use the newest")
+    add("--outcomes", metavar="FILE", help="verdicts by task or rollout id (csv, json, jsonl); override files' own")
+    add("--retries", choices=("last",), help="if a rollout or step was tried again, use the last attempt")
     add("--explain", action="store_true", help="load nothing: show which format each file has, or why it has none")
     add("--preview", action="store_true", help="load nothing: show the first three steps of each file")
     add("-J", "--jobs", metavar="N", type=int, default=1, help="number of files to load in parallel (1)")

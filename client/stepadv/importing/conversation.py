@@ -76,7 +76,7 @@ def parse_arguments(raw: Json) -> tuple[Json, str | None, str | None]:
         text = raw.replace("\\u0000", "\\ufffd") if n_nul else raw
         return args, text, "U+0000 in arguments" if n_nul else None
     except (Unreadable, ValueError, RecursionError):
-        return None, to_json(raw), "arguments that are no JSON"
+        return None, to_json(raw), "arguments that are not JSON"
 
 
 class Conversation:

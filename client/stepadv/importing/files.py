@@ -136,7 +136,7 @@ def open_file(path: str) -> Iterator[IO[bytes]]:
         kind = next((kind for kind, mark in MARKS.items() if begin.startswith(mark)), "")
         if not kind and path.endswith(".gz") and begin:
             raise CannotRead("it is not in gzip format")
-        # Lines are long.
+        # A larger buffer, as lines are long.
         with PACKED[kind](path, "rb") if kind else open(path, "rb", 1 << 17) as stream:
             yield stream
 

@@ -54,7 +54,7 @@ class Parts:
             with suppress(OSError):
                 if self.file is not None:
                     self.file.close()
-            raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error.strerror}") from None
+            raise CannotRead(f"no room in TMPDIR for parts of rollouts: {error.strerror}") from None
         self.held = {}
 
     def of(self, key: Hashable) -> Iterator[Json]:

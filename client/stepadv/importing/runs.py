@@ -248,7 +248,7 @@ class Runs:
             return rollout
         run = next((n.about for n in self.notes.get(os.path.dirname(file.path), ()) if "domain" in n.about), None)
         if run is not None:
-            # tau2 numbers tasks within their domain.
+            # tau2 numbers tasks within a domain.
             rollout = {**run, **rollout, "group_id": f"{run['domain']}/{rollout.get('group_id')}"}
         label, found = self.of_outcomes(rollout, file, tally)
         if found is None and rollout.get("outcome") is None and rollout.get("success") is None:

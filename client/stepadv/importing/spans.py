@@ -28,7 +28,7 @@ from stepadv.importing.verdicts import score_of, verdict_of_scores
 Span = dict[str, Any]
 KINDS = dict.fromkeys(("LLM", "GENERATION"), "llm") | dict.fromkeys(("TOOL", "RETRIEVER"), "tool")
 KINDS |= dict.fromkeys(("EVALUATOR", "GUARDRAIL"), "judge")
-NO_STEP = "spans that are no step"
+NO_STEP = "spans that are not steps"
 
 
 def begin_of(span: Span) -> tuple[bool, str]:

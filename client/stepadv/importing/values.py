@@ -22,7 +22,7 @@ class Unreadable(Exception):
 
 
 def _constant(name: str) -> Any:
-    raise Unreadable(f"{name} is no number of JSON")
+    raise Unreadable(f"{name} is not a JSON number")
 
 
 _decoder = json.JSONDecoder(parse_constant=_constant)

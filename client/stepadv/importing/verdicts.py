@@ -49,7 +49,7 @@ def verdict_of(record: Json) -> Rollout:
     found |= given({"outcome": score})
     word = first(record, f"{OF_SUCCESS} {OF_OUTCOME}")
     if not found and isinstance(word, str):
-        raise Unreadable(f'"{shorten(word, 40)}" is no verdict, such as true, false, pass, fail or a number')
+        raise Unreadable(f'"{shorten(word, 40)}" is not a verdict, such as true, false, pass, fail or a number')
     return found
 
 

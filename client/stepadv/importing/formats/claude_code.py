@@ -38,7 +38,7 @@ def join(records: list[Json], where: Where) -> Rollouts:
     said = [r for r in reversed(unique.values()) if isinstance(r.get("message"), dict)]
     own = [r for r in said if not is_sub_agent(r)]
     if not own:
-        found = {"messages of sub-agents": len(said)} if said else {"lines that are no message": len(records)}
+        found = {"messages of sub-agents": len(said)} if said else {"lines that are not messages": len(records)}
         yield {"dropped": found}
         return
     messages = whole_messages([r for r in own if not r.get("isMeta")])

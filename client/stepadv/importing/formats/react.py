@@ -88,7 +88,7 @@ def steps_of(one: Try, repaired: Counter[str]) -> list[dict[str, Json]]:
     for turn in done:
         action, told = turn["Action"], turn.get("Observation")
         call = CALL.match(action)
-        repaired["actions that are no call"] += not call
+        repaired["actions that are not calls"] += not call
         is_told = call and told is not None and not told.startswith("Answer is")
         step = {"next_observation": told, "action": action, "ok": reads_well(told or "") if is_told else None}
         called = {"tool": call[1], "args": {"arg": call[2]}} if call else {}

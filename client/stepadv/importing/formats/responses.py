@@ -1,4 +1,4 @@
-"""Items of the OpenAI Responses interface: NeMo Gym's rollouts, a response alone; results and states of runs of the
+"""Items of the OpenAI Responses interface: NeMo Gym's rollouts, single responses, results and states of runs of the
 OpenAI Agents SDK for Python (new_items or generated_items, each with its raw_item)."""
 
 from stepadv.importing.conversation import Conversation, join, text_of

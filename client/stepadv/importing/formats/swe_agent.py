@@ -39,7 +39,7 @@ def turns_of(trajectory: Json, said: list[dict[str, Json]], repaired: Counter[st
         action, told = text_of(step.get("action")), text_of(step.get("observation"))
         tool, args, broken = call_of(step, place, said)
         is_empty = not (action or "").strip()
-        repaired["arguments that are no JSON"] += broken is not None
+        repaired["arguments that are not JSON"] += broken is not None
         repaired["turns without a command"] += is_empty
         if not is_empty and tool is None:
             # A line for the shell, whose commands include the scaffold's tools.
