@@ -51,7 +51,6 @@ def join(records: list[Json], where: Where) -> Rollouts:
     answers = [m for m in messages if m.get("role") == "assistant"]
     more = {
         "prompt": asked,
-        "summary": next((r["summary"] for r in records if r.get("summary")), None),
         "sub_agents": len({words(r.get("agentId")) for r in said if is_sub_agent(r)}) or None,
         "output_tokens": sum(n for m in answers if is_number(n := at(m, "usage.output_tokens"))) or None,
     }
