@@ -56,7 +56,7 @@ def words_of(error: psycopg.Error) -> str:
     """The message, detail and hint of an error, without its location in the server."""
     diagnostic = error.diag
     if diagnostic is None or diagnostic.message_primary is None:
-        words = " ".join(str(error).split()).removeprefix("connection is bad: ") or type(error).__name__
+        words = re.sub("^connection (is bad|failed): ", "", " ".join(str(error).split())) or type(error).__name__
         is_lost = isinstance(error, psycopg.OperationalError)
     else:
         detail = f"({diagnostic.message_detail})" if diagnostic.message_detail else None
@@ -65,7 +65,8 @@ def words_of(error: psycopg.Error) -> str:
         words = " ".join(part for part in (diagnostic.message_primary, detail) if part) + (f": {hint}" if hint else "")
         # psycopg before 3.2 does not pass on the message of a server that ends the session.
         is_lost = diagnostic.severity_nonlocalized == "FATAL"
-    return f"the connection failed: {words}" if is_lost else words
+    where = "; -h, -p, -d and -U say where to connect" if error.pgconn is not None else ""
+    return f"the connection failed: {words}{where}" if is_lost else words
 
 
 def connect(options: argparse.Namespace) -> Connection:

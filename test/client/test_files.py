@@ -255,7 +255,7 @@ class Files(Case):
             self.refused(r'^stepadv import: the database "bare" has stepadv 0.2.9, this is [\w.-]+: ALTER EXTENSION stepadv UPDATE$', "-d", "bare", path, status=2)
             bare.execute("UPDATE pg_extension SET extversion = '9.1.0' WHERE extname = 'stepadv'")
             self.refused(r"has stepadv 9.1.0, this is [\w.-]+: install stepadv-client 9.1.0$", "-d", "bare", path, status=2)
-        self.refused("^stepadv import: the connection failed: ", "-h", self.folder, path, status=2)
+        self.refused("^stepadv import: the connection failed: .*; -h, -p, -d and -U say where to connect$", "-h", self.folder, path, status=2)
 
     def test_retries(self):
         """two files with the same step are an error"""

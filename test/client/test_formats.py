@@ -268,6 +268,16 @@ class Formats(Case):
         said = self.loaded(DATA / "codex")
         self.assertEqual(self.lines(f"SELECT turn, tool, ok, metadata ->> 'thought' FROM ({TOLD}) s ORDER BY step_no"), "0|shell|f|List, then count.\n1|apply_patch|t|\n2|||")
         self.assertEqual(self.lines("SELECT rollout_id, model, metadata ->> 'prompt', ended_at - started_at FROM t.rollouts"), "cx-1|lab-3|Count the files.|0:00:04.100000")
+        # In early versions an item was a line, and the first line the session.
+        with open(DATA / "codex/rollout.jsonl") as lines:
+            records = [json.loads(line) for line in lines]
+        early = [record["payload"] for record in records if record["type"] in ("session_meta", "response_item")]
+        early[1:1] = [{"record_type": "state"}]
+        self.connection.execute("DELETE FROM t.rollouts")
+        said = self.loaded(self.write("early.jsonl", "".join(json.dumps(line) + "\n" for line in early)))
+        self.assertEqual(self.lines(f"SELECT turn, tool, ok, metadata ->> 'thought' FROM ({TOLD}) s ORDER BY step_no"), "0|shell|f|List, then count.\n1|apply_patch|t|\n2|||")
+        self.assertEqual(self.lines("SELECT rollout_id, metadata ->> 'prompt', started_at::time, ended_at FROM t.rollouts"), "cx-1|Count the files.|09:00:00|")
+        self.assertEqual(said.count("lines of the program", "system messages"), "2 1")
 
     def test_eval(self):
         """an .eval file: a zip, of which each sample is read separately"""

@@ -174,10 +174,10 @@ class Runs(Case):
         for n in (1, 2):
             self.write(f"r/run{n}/a__a-1/a__a-1.traj", swe("a__a-1", f"ls {n}"))
         self.write("r/run1/b__b-2/b__b-2.traj", swe("b__b-2"))
-        table = self.write("verdicts.csv", "\ufeffInstance_ID,try,Resolved\na__a-1,1,TRUE\na__a-1,2,no\nB__B-22,1,1\n")
+        table = self.write("verdicts.csv", "\ufeffInstance_ID,try,Resolved\na__a-1,1,TRUE\na__a-1,2,no\nB__B-22,1,1\nzz,1,1\n")
         said = self.load("--outcomes", table, self.folder / "r")
         self.assertEqual(said.status, 1)
-        self.assertEqual(said.err, "1 id of verdicts.csv matches no rollout:\n  B__B-22 / try 1 (the nearest: b__b-2 / try 1)\n")
+        self.assertRegex(said.err, r"^2 ids of verdicts\.csv match no rollout:\n  B__B-22 / try 1 \(the nearest: b__b-2 / try 1\)\n  zz / try 1 \(the nearest: [^)]+\)\n$")
         self.assertEqual(self.tries(said), "3 tries of 2 tasks, 2 judged (from verdicts.csv), 1 without a verdict: --outcomes")
         self.assertEqual(self.lines("SELECT rollout_id, success FROM t.rollouts ORDER BY 1"), "a__a-1 / try 1|t\na__a-1 / try 2|f\nb__b-2 / try 1|")
         for name, content in (("o.json", '{"b__b-2": 0.5}'), ("o.json", '[{"task_id": "b__b-2", "reward": 0.5}]'), ("o.jsonl", '{"rollout_id": "b__b-2 / try 1", "score": 0.5}\n'),

@@ -79,8 +79,7 @@ class Conversation:
         if self._kept is not None:
             return self._as_imported(turns[self._place[step_no]][0].turn, whose)
         while len(self._ends) <= self._place[step_no]:
-            before = turns[len(self._ends) - 1] if self._ends else []
-            self._tell(turns[len(self._ends)], before, whose)
+            self._tell(turns[n := len(self._ends)], turns[n - 1] if n else [], whose)
         end = self._ends[self._place[step_no]]
         return self._messages[:end], self._messages[end]
 

@@ -159,8 +159,7 @@ def call_of(span: Span, turns: list[Turn], taken: set[int]) -> tuple[Turn, Item]
     named = [found for found in near if found[1].tool == name]
     by_id = (found for found in near if id_ is not None and found[1].id == id_)
     of_args = (found for found in named if same_args(found[1], span))
-    of_turn = (found for found in named if found[0] is turns[-1])
-    return next(by_id, None) or next(of_args, None) or next(of_turn, None)
+    return next(by_id, None) or next(of_args, None) or next((f for f in named if f[0] is turns[-1]), None)
 
 
 def match_answers(turn: Turn, before: Turn) -> tuple[dict[str | None, Item], list[Item]]:

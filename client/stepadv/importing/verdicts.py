@@ -150,7 +150,7 @@ class Outcomes:
             yield f"{count(len(lost), 'id')} of {self.name} {'matches' if len(lost) == 1 else 'match'} no rollout:"
         known = {name.lower(): name for name in sorted(names)[:5000]}
         for id in lost[:most]:
-            near = difflib.get_close_matches(id.lower(), known, 1, 0.6)
+            near = difflib.get_close_matches(id.lower(), known, 1, 0.0)
             yield f"  {shorten(id, 80)}" + (f" (the nearest: {shorten(known[near[0]], 80)})" if near else "")
         if len(lost) > most:
             yield f"  and {len(lost) - most} more"

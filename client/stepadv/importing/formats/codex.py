@@ -8,16 +8,19 @@ from stepadv.importing.format import Format, Parts, Rollouts, Where, lasting, ro
 from stepadv.importing.formats.responses import hear_items
 from stepadv.importing.values import Json, at, digest, fields, words
 
-LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+LINES = "type=session_meta | type=response_item | type=event_msg | type=turn_context | type=compacted"
+EARLY = "id & timestamp & !type & !payload & instructions | git"
 # What the program tells the model in the role of the user.
 OF_TAGS = "user_instructions|environment_context|permissions instructions|turn_aborted"
 OF_PROGRAM = re.compile(rf"\s*(<({OF_TAGS})>|# AGENTS.md instructions)")
-TABLE = {"meta.cwd": "cwd", "meta.version": "cli_version", "meta.git": "git"}
+TABLE = {"meta.cwd": "cwd", "meta.version": "cli_version", "meta.git": "git", "started_at": "timestamp"}
 
 
 def split(document: Json, where: Where) -> Parts:
-    for record in document if isinstance(document, list) else [document]:
-        yield "", fields(record)
+    for record in map(fields, document if isinstance(document, list) else [document]):
+        # Until September 2025, items were lines, after a line about the session.
+        early = {"type": "response_item" if "type" in record else "session_meta", "payload": record}
+        yield "", record if "payload" in record else early
 
 
 def is_of_program(item: dict[str, Json]) -> bool:
@@ -28,8 +31,7 @@ def join(records: list[Json], where: Where) -> Rollouts:
     items = [fields(r.get("payload")) for r in records if r.get("type") == "response_item"]
     own = [item for item in items if not is_of_program(item)]
     talk, _ = hear_items([], own)
-    talk.dropped["lines of the program"] += len(records) - len(items)
-    talk.dropped["system messages"] += len(items) - len(own)
+    talk.dropped.update({"lines of the program": len(records) - len(items), "system messages": len(items) - len(own)})
     if len(talk.turns) == 1:
         talk.dropped["sessions without an answer"] += 1
         yield {"dropped": talk.dropped}
@@ -48,4 +50,4 @@ def join(records: list[Json], where: Where) -> Rollouts:
     yield rollout_of(where, session, TABLE, members, talk, meta={"prompt": asked, "system_prompt": told})
 
 
-FORMAT = Format("timestamp & payload & " + " | ".join(f"type={kind}" for kind in LINES), split=split, join=join)
+FORMAT = Format(f"timestamp & payload & {LINES} || {EARLY}", split=split, join=join)
