@@ -16,10 +16,10 @@ COMMENT ON FUNCTION stepadv_internal.methods_by_group(stepadv_internal.made_meth
 
 -- ---- Measures of rollouts, and calls
 
--- measures: names of what is measured per rollout; joins: for measures that the group's value does not contain, as d,
--- and for what is known of calls, as l; arguments: both as arguments of group_digest.
+-- measures: names of what is measured per rollout; took: the adapter that knows how long rollouts took, if that is one
+-- of them; joins, arguments: what is known of calls, as l, and as arguments of group_digest.
 CREATE FUNCTION stepadv_internal.digest_joins(a stepadv_internal.attached, has_measures boolean, has_calls boolean,
-	OUT measures text[], OUT joins text, OUT arguments text)
+	OUT measures text[], OUT took regclass, OUT joins text, OUT arguments text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -33,7 +33,6 @@ DECLARE
 			AND stepadv_internal.column_type((a).shown, t.name) IS NOT NULL THEN format('b.%I', t.name) END
 		FROM (VALUES (1, 'stepadv_ok', has_calls), (2, 'stepadv_grounded', has_calls),
 			(3, 'stepadv_response_token_ids', has_measures)) t(i, name, is_asked) ORDER BY t.i);
-	took regclass;
 BEGIN
 	measures := '{}';
 	joins := '';
@@ -49,20 +48,9 @@ BEGIN
 			(5, 'response_tokens', told[3] IS NOT NULL), (6, 'seconds', took IS NOT NULL)) m(i, name, is_there)
 		WHERE m.is_there;
 	END IF;
-	IF took IS NOT NULL THEN
-		-- NULL if the start or the end is infinite.
-		joins := format(' LEFT JOIN (SELECT %1$s, array_agg(x.stepadv_rollout::bigint) AS ids, array_agg(ARRAY[CASE '
-			'WHEN pg_catalog.isfinite(x.stepadv_started_at) AND pg_catalog.isfinite(x.stepadv_ended_at) THEN '
-			'extract(epoch FROM x.stepadv_ended_at OPERATOR(pg_catalog.-) x.stepadv_started_at)::float8 END]) AS '
-			'numbers FROM %2$s x WHERE x.stepadv_rollout IS NOT NULL GROUP BY %1$s) d ON %3$s',
-			stepadv_internal.list(stepadv_internal.group_columns(took, (a).n_group_columns), 'x.%1$I'::text,
-			', '::text), stepadv_internal.relation_name(took),
-			stepadv_internal.same_group('d'::text, took, 'g'::text, (a).rows, (a).n_group_columns));
-		arguments := 'measured_rollouts => d.ids, measured => d.numbers';
-	END IF;
 	-- Skip calls of which nothing is known, if columns show that.
 	IF has_calls OR told[3] IS NOT NULL THEN
-		joins := joins || format(' LEFT JOIN (SELECT %1$s, stepadv_internal.labelled_calls(%2$s, %3$s, %4$s, %5$s, '
+		joins := format(' LEFT JOIN (SELECT %1$s, stepadv_internal.labelled_calls(%2$s, %3$s, %4$s, %5$s, '
 			'%6$s) AS calls FROM %7$s b WHERE %8$s AND b.stepadv_no IS NOT NULL%9$s GROUP BY %1$s) l ON %10$s',
 			stepadv_internal.list(keys, 'b.%1$I'::text, ', '::text),
 			CASE WHEN by_step THEN 'b.stepadv_step::bigint, 0'
@@ -74,13 +62,13 @@ BEGIN
 			CASE WHEN category IS NULL OR category = 'b.stepadv_category' THEN ' AND ('
 				|| array_to_string(array_remove(category || told, NULL), ' IS NOT NULL OR ') || ' IS NOT NULL)' END,
 			stepadv_internal.same_group('l'::text, (a).shown, 'g'::text, (a).rows, (a).n_group_columns));
-		arguments := concat_ws(', ', arguments, format('calls => l.calls, calls_by_step => %L::boolean', by_step));
+		arguments := format('calls => l.calls, calls_by_step => %L::boolean', by_step);
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.digest_joins(stepadv_internal.attached, boolean, boolean) IS
-'part of attach: what is measured of rollouts, the joins for it and for what is known of calls, and both as arguments '
-	'of group_digest';
+'part of attach: what is measured of rollouts, and the join for what is known of calls, with the arguments of '
+	'group_digest for it';
 
 -- ---- Digests
 
@@ -105,6 +93,7 @@ DECLARE
 		stepadv_internal.value_name(a)), '{step_id,rollout_id,step_no,success,return}'::text[])).as_array END;
 	reads text[] := '{}';
 	measures record;
+	g record;
 	arguments text;
 BEGIN
 	IF NOT (width > 0 AND width < 'Infinity') THEN
@@ -117,10 +106,11 @@ BEGIN
 			('{state,action,cost,turn}', has_calls OR 'measures' = ANY (parts)),
 			('{state,next_state,cost}', has_horizons)) v(roles, is_read) CROSS JOIN LATERAL unnest(v.roles) r
 				WHERE v.is_read AND r = ANY (k.known));
+	g := stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(reads) r), measures.took);
 	arguments := concat_ws(', ', format('g.%I', stepadv_internal.value_name(a)), format('%L::text[]',
 			ARRAY(SELECT o.method FROM unnest(own) o ORDER BY o.number)),
 		CASE WHEN advantages IS NULL THEN 'NULL::float8[]' ELSE 'm.advantages' END, format('measures => %L::text[]',
-			measures.measures), measures.arguments,
+			measures.measures), g.durations, measures.arguments,
 		format('success_above => %L::float8', coalesce((SELECT (stepadv_internal.method_options(m,
 				(a).options) ->> 'success_above')::float8
 			FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m
@@ -134,8 +124,7 @@ BEGIN
 			', '::text),
 		(SELECT ', ' || string_agg(format('%s AS %I', d.of_g, d.name), ', ' ORDER BY d.i)
 			FROM stepadv_internal.divisions(a) d WHERE NOT d.is_key), arguments,
-		stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(reads) r)), advantages,
-			measures.joins);
+		g.relation, advantages, g.join_durations || measures.joins);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.digest_query(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS

@@ -141,7 +141,10 @@ COMMENT ON FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text
 -- The relation g of fold, with a row per group and divisions: only rollouts of the same division are compared.
 -- Kept groups are split by their rollouts, unless divisions belong to single rows: then the rows are folded.  If
 -- divisions come from the source alone, its adapter lists the rollouts.
-CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
+-- took: the adapter that knows how long the rollouts took, or NULL. durations: these as arguments of group_digest, from
+-- columns of g if divisions come from the same adapter, otherwise from a further join, d.
+CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[], took regclass,
+	OUT relation text, OUT durations text, OUT join_durations text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -154,13 +157,31 @@ DECLARE
 	listed_keys text[];
 	run record;
 	kept text;
+	-- NULL if the start or the end is infinite.
+	seconds CONSTANT text := 'ARRAY[CASE WHEN pg_catalog.isfinite(%1$s.stepadv_started_at) AND '
+		'pg_catalog.isfinite(%1$s.stepadv_ended_at) THEN extract(epoch FROM %1$s.stepadv_ended_at '
+		'OPERATOR(pg_catalog.-) %1$s.stepadv_started_at)::float8 END]';
+	has_durations boolean;
 BEGIN
 	SELECT bool_or(d.view IS NOT NULL AND d.key IS NULL) AS by_rollout,
 		bool_or(d.view = (a).rows AND d.key IS NULL) AS by_row,
-		(a).shown_rollouts IS NULL AND bool_and(d.view = (a).began) FILTER (WHERE NOT d.is_key) AS by_source
+		(a).shown_rollouts IS NULL AND bool_and(d.view = (a).began) FILTER (WHERE NOT d.is_key) AS by_source,
+		bool_or(d.view = took) AS by_took
 	INTO divided FROM stepadv_internal.divisions(a) d;
 	listed := CASE WHEN divided.by_source THEN (a).began END;
 	folded := CASE WHEN divided.by_row IS NOT TRUE THEN (a).folded END;
+	has_durations := coalesce(divided.by_took AND divided.by_rollout AND folded IS NOT NULL, false);
+	IF has_durations THEN
+		durations := 'measured_rollouts => g.stepadv_rollouts, measured => g.stepadv_seconds';
+	ELSIF took IS NOT NULL THEN
+		durations := 'measured_rollouts => d.ids, measured => d.numbers';
+		join_durations := format(' LEFT JOIN (SELECT %1$s, array_agg(x.stepadv_rollout::bigint) AS ids, '
+			'array_agg(%2$s) AS numbers FROM %3$s x WHERE x.stepadv_rollout IS NOT NULL GROUP BY %1$s) d ON %4$s',
+			stepadv_internal.list(stepadv_internal.group_columns(took, (a).n_group_columns), 'x.%1$I'::text,
+			', '::text), format(seconds, 'x'), stepadv_internal.relation_name(took),
+			stepadv_internal.same_group('d'::text, took, 'g'::text, (a).rows, (a).n_group_columns));
+	END IF;
+	join_durations := coalesce(join_durations, '');
 	rows_view := coalesce(folded, stepadv_internal.rows_for(a, reads));
 	run := stepadv_internal.run_columns(a, 'x'::text, rows_view);
 	SELECT divided.by_rollout AS by_rollout,
@@ -169,19 +190,24 @@ BEGIN
 		coalesce(array_agg(d.divider ORDER BY d.i), '{}') AS names, array_agg(run.expressions[d.i] ORDER BY d.i)
 			AS expressions
 	INTO divided FROM stepadv_internal.divisions(a) d WHERE NOT d.is_key;
+	IF has_durations THEN
+		divided.items := divided.items || ', ' || format(seconds, CASE took WHEN (a).began THEN 'q' ELSE 'r' END)
+			|| ' AS stepadv_seconds';
+	END IF;
 	IF folded IS NULL THEN
-		RETURN stepadv_internal.fold_rows(a, reads, run.joins, NULL::text, divided.names, divided.expressions);
+		relation := stepadv_internal.fold_rows(a, reads, run.joins, NULL::text, divided.names, divided.expressions);
+		RETURN;
 	END IF;
 	-- If all divisions are columns of the group, each kept group is in one of them.
 	keys := stepadv_internal.group_columns(folded, (a).n_group_columns);
 	listed_keys := stepadv_internal.group_columns(coalesce(listed, folded), (a).n_group_columns);
 	kept := format('(SELECT c.* FROM %s c WHERE %s) x', stepadv_internal.relation_name(folded),
 		stepadv_internal.kept_condition((a).fresh));
-	RETURN format('(SELECT %s', (SELECT string_agg(format('x.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
+	relation := format('(SELECT %s', (SELECT string_agg(format('x.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(keys, stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY
 				k(kept, name, i)))
-		|| CASE WHEN divided.by_rollout THEN format('%1$s, s.rollouts AS %2$s FROM %3$s JOIN '
-				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts FROM (%5$s) v '
+		|| CASE WHEN divided.by_rollout THEN format('%1$s, s.rollouts AS %2$s%7$s FROM %3$s JOIN '
+				'(SELECT %4$s%1$s, array_agg(v.rollout_id) AS stepadv_rollouts%8$s FROM (%5$s) v '
 				'GROUP BY %4$s%1$s) v ON %6$s CROSS JOIN LATERAL '
 				-- OFFSET 0: computed once; conditions on the group are still pushed down.
 				'(SELECT stepadv_internal.of_rollouts(x.rollouts, v.stepadv_rollouts) AS rollouts OFFSET 0) s) g',
@@ -193,12 +219,15 @@ BEGIN
 				ELSE format('SELECT %1$s, x.rollout_id%2$s FROM '
 					'(SELECT %1$s, r.rollout_id FROM %3$s CROSS JOIN LATERAL stepadv.rollouts(x.rollouts) r) x%4$s',
 					stepadv_internal.list(keys, 'x.%1$I'::text, ', '::text), divided.items, kept, run.joins) END,
-			stepadv_internal.same_group('v'::text, coalesce(listed, folded), 'x'::text, folded, (a).n_group_columns))
+			stepadv_internal.same_group('v'::text, coalesce(listed, folded), 'x'::text, folded, (a).n_group_columns),
+			CASE WHEN has_durations THEN ', v.stepadv_rollouts, v.stepadv_seconds' END,
+			CASE WHEN has_durations THEN ', array_agg(v.stepadv_seconds) AS stepadv_seconds' END)
 		ELSE format('%s, x.rollouts AS %s FROM %s) g', divided.items, stepadv_internal.value_name(a), kept) END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS
-'part of attach: the relation g, a row per group and divisions, from the kept groups if they are the same';
+COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[], regclass) IS
+'part of attach: the relation g, a row per group and divisions, from the kept groups if they are the same, and the '
+'durations of rollouts as arguments of group_digest';
 
 -- One row per step and method.
 CREATE FUNCTION stepadv_internal.advantages_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
@@ -210,8 +239,8 @@ AS $query$
 		SELECT %s FROM %s CROSS JOIN LATERAL (
 			SELECT %s, f.rollout_id, f.step_no, f.step_id, unnest(%L::text[]) AS method, unnest(ARRAY[%s]) AS advantage
 			FROM %s) a%s%s$view$,
-		b.items, stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(m.methods) u
-			CROSS JOIN LATERAL unnest(u.reads) r)),
+		b.items, (stepadv_internal.groups_by_division(a, ARRAY(SELECT DISTINCT r FROM unnest(m.methods) u
+			CROSS JOIN LATERAL unnest(u.reads) r), NULL::regclass)).relation,
 		d.items, m.names, stepadv_internal.list(m.names, 'f.%1$I'::text, ', '::text),
 		(stepadv_internal.method_rows(m.methods, NULL::text, format('stepadv.outcomes(g.%I)',
 			stepadv_internal.value_name(a)), '{step_id,rollout_id,step_no,success,return}'::text[])).rows, b.joins,
