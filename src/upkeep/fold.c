@@ -90,9 +90,8 @@ fold_these(Kept *kept, SPITupleTable *groups, bool have_grown, LongWork *work)
 	for (uint64 i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (IsolationUsesXactSnapshot())
-			kept_execute(kept, KEPT_LOOK, groups, i);
-		kept_execute(kept, KEPT_CLAIM, groups, i);
+		if (kept_execute(kept, KEPT_LOOK, groups, i) == 0)
+			kept_execute(kept, KEPT_CLAIM, groups, i);
 	}
 	if (!kept->by_index && n > 0)
 	{

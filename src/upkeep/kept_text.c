@@ -31,9 +31,9 @@
  * r rows of p, $ parameters.
  */
 static const char *const texts[N_KEPT_STATEMENTS] = {
-	/* Only this detects a row that is visible to an older snapshot but gone. */
+	/* Locks the row of a known group.  Only this detects a row that is visible to an older snapshot but gone. */
 	[KEPT_LOOK] = "SELECT FROM {C} c WHERE {c=$} FOR UPDATE",
-	/* Locks the row, whether it existed or not. */
+	/* Locks the row of a new group, or one that another session has just inserted. */
 	[KEPT_CLAIM] = "INSERT INTO {C} AS c ({c*}) VALUES ({$*}) ON CONFLICT ({c*}) DO UPDATE SET {value} = c.{value} WHERE false",
 	/*
 	 * The row is always written: a transaction with an older snapshot that changes the same group must fail,

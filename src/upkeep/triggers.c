@@ -52,7 +52,6 @@ typedef struct WatchingTrigger
 	TriggerKey	key;
 	Oid			attachment;
 	uint64		generation;		/* the attachment's, for which the rest is valid */
-	bool		for_rows;		/* a row trigger, for logical replication */
 	bool		is_watched;		/* the attachment's groups depend on the table */
 	bool		is_known;		/* the changed groups can be found by its columns */
 	AttrNumber *keys;			/* of a row trigger: the group's columns; valid as long as the attachment's cache */
@@ -221,7 +220,7 @@ statement_text(const Kept *kept, const WatchedTable *table, TriggerEvent event)
 	return text.data;
 }
 
-/* The same for one row, whose group columns are the parameters. */
+/* The same for one row, whose group columns are the parameters, not NULL. */
 static char *
 row_text(const Kept *kept)
 {
@@ -230,12 +229,8 @@ row_text(const Kept *kept)
 	initStringInfo(&text);
 	if (kept->how != KEPT_BY_STATEMENT)
 		appendStringInfo(&text, "INSERT INTO %s (%s) ", kept_text(kept, "{W}"), kept_text(kept, "{w*}"));
-	appendStringInfoString(&text, "SELECT d.* FROM (SELECT ");
 	for (int i = 1; i <= kept->n_keys; i++)
-		appendStringInfo(&text, "%s$%d AS k%d", i > 1 ? ", " : "", i, i);
-	appendStringInfoString(&text, ") d WHERE ");
-	for (int i = 1; i <= kept->n_keys; i++)
-		appendStringInfo(&text, "%sd.k%d IS DISTINCT FROM NULL", i > 1 ? " AND " : "", i);
+		appendStringInfo(&text, "%s$%d AS k%d", i > 1 ? ", " : "SELECT ", i, i);
 	return text.data;
 }
 
@@ -260,10 +255,9 @@ look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *
 	watching->plan = NULL;
 	watching->is_watched = table != NULL;
 	watching->is_known = true;
-	watching->for_rows = TRIGGER_FIRED_FOR_ROW(data->tg_event);
 	for (int i = 0; table != NULL && i < kept->n_keys; i++)
 		watching->is_known &= table->keys[i] > 0;
-	if (table != NULL && watching->is_known && watching->for_rows)
+	if (table != NULL && watching->is_known && TRIGGER_FIRED_FOR_ROW(data->tg_event))
 	{
 		watching->keys = MemoryContextAlloc(kept->context, sizeof(AttrNumber) * kept->n_keys);
 		memcpy(watching->keys, table->keys, sizeof(AttrNumber) * kept->n_keys);
@@ -322,25 +316,16 @@ is_told_by_groups(Kept *kept, WatchingTrigger *watching, TriggerData *data)
 	return false;
 }
 
+/* Keep the groups that the trigger's query finds. */
 static void
-keep_groups(Kept *kept, void *argument)
+keep_found(Kept *kept, const WatchingTrigger *watching, Datum *values, bool have_grown)
 {
-	TriggerData *data = argument;
-	WatchingTrigger *watching = find_trigger(data);
-	int			result;
+	int			result = SPI_execute_plan(watching->plan, values, NULL, false, 0);
 
-	if (kept->how == KEPT_BY_STATEMENT && !is_readable(kept))
-		return;
-	result = SPI_register_trigger_data(data);
-	if (result < 0)
-		elog(ERROR, "SPI_register_trigger_data failed: %s", SPI_result_code_string(result));
-	if (!is_told_by_groups(kept, watching, data))
-		return;
-	result = SPI_execute_plan(watching->plan, NULL, NULL, false, 0);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
 	if (kept->how == KEPT_BY_STATEMENT)
-		fold_these(kept, SPI_tuptable, TRIGGER_FIRED_BY_INSERT(data->tg_event), NULL);
+		fold_these(kept, SPI_tuptable, have_grown, NULL);
 }
 
 /* ----------
@@ -359,10 +344,9 @@ is_applied_alone(void)
 	return IsLogicalWorker() && MyLogicalRepWorker->relstate != SUBREL_STATE_DATASYNC;
 }
 
-/* Get the group of a row; true if it equals another row's. */
+/* Get the group of a row; false if it has none, or if it equals another row's. */
 static bool
-take_keys(const Kept *kept, const WatchingTrigger *watching, HeapTuple row, TupleDesc desc, Datum *values, char *nulls,
-		  const Datum *others, const char *other_nulls)
+take_keys(const Kept *kept, const WatchingTrigger *watching, HeapTuple row, TupleDesc desc, Datum *values, const Datum *others)
 {
 	bool		is_same = others != NULL;
 
@@ -372,42 +356,46 @@ take_keys(const Kept *kept, const WatchingTrigger *watching, HeapTuple row, Tupl
 		bool		isnull;
 
 		values[i] = heap_getattr(row, watching->keys[i], desc, &isnull);
-		nulls[i] = isnull ? 'n' : ' ';
-		is_same = is_same && nulls[i] == other_nulls[i] &&
-			(isnull || datum_image_eq(values[i], others[i], column->attbyval, column->attlen));
+		if (isnull)
+			return false;
+		is_same = is_same && datum_image_eq(values[i], others[i], column->attbyval, column->attlen);
 	}
-	return is_same;
+	return !is_same;
 }
 
 static void
-keep_group_of(Kept *kept, const WatchingTrigger *watching, Datum *values, const char *nulls)
+keep_groups_of_row(Kept *kept, const WatchingTrigger *watching, const TriggerData *data)
 {
-	int			result = SPI_execute_plan(watching->plan, values, nulls, false, 0);
+	TupleDesc	desc = RelationGetDescr(data->tg_relation);
+	Datum	   *values = palloc(sizeof(Datum) * kept->n_keys);
+	Datum	   *new_values = palloc(sizeof(Datum) * kept->n_keys);
+	bool		has_group = take_keys(kept, watching, data->tg_trigtuple, desc, values, NULL);
 
-	if (result < 0)
-		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
-	if (kept->how == KEPT_BY_STATEMENT)
-		fold_these(kept, SPI_tuptable, false, NULL);
+	if (has_group)
+		keep_found(kept, watching, values, false);
+	if (TRIGGER_FIRED_BY_UPDATE(data->tg_event) &&
+		take_keys(kept, watching, data->tg_newtuple, desc, new_values, has_group ? values : NULL))
+		keep_found(kept, watching, new_values, false);
 }
 
 static void
-keep_groups_of_rows(Kept *kept, void *argument)
+keep_groups(Kept *kept, void *argument)
 {
 	TriggerData *data = argument;
 	WatchingTrigger *watching = find_trigger(data);
-	TupleDesc	desc = RelationGetDescr(data->tg_relation);
-	Datum	   *values = palloc(sizeof(Datum) * kept->n_keys * 2);
-	char	   *nulls = palloc(kept->n_keys * 2);
+	int			result;
 
 	if (kept->how == KEPT_BY_STATEMENT && !is_readable(kept))
 		return;
+	result = SPI_register_trigger_data(data);
+	if (result < 0)
+		elog(ERROR, "SPI_register_trigger_data failed: %s", SPI_result_code_string(result));
 	if (!is_told_by_groups(kept, watching, data))
 		return;
-	take_keys(kept, watching, data->tg_trigtuple, desc, values, nulls, NULL, NULL);
-	keep_group_of(kept, watching, values, nulls);
-	if (TRIGGER_FIRED_BY_UPDATE(data->tg_event) &&
-		!take_keys(kept, watching, data->tg_newtuple, desc, values + kept->n_keys, nulls + kept->n_keys, values, nulls))
-		keep_group_of(kept, watching, values + kept->n_keys, nulls + kept->n_keys);
+	if (TRIGGER_FIRED_FOR_ROW(data->tg_event))
+		keep_groups_of_row(kept, watching, data);
+	else
+		keep_found(kept, watching, NULL, TRIGGER_FIRED_BY_INSERT(data->tg_event));
 }
 
 /* Trigger of the tables below an attachment's views, for statements and for rows. */
@@ -420,10 +408,8 @@ stepadv_keep_groups(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function keep_groups must be called by a trigger AFTER")));
-	if (TRIGGER_FIRED_FOR_STATEMENT(data->tg_event))
+	if (TRIGGER_FIRED_FOR_STATEMENT(data->tg_event) || is_applied_alone())
 		with_kept(find_trigger(data)->attachment, keep_groups, data);
-	else if (is_applied_alone())
-		with_kept(find_trigger(data)->attachment, keep_groups_of_rows, data);
 	return PointerGetDatum(NULL);
 }
 
