@@ -12,7 +12,11 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-fuzzers=${FUZZERS:-shell call observation matcher types calls hostile queries upkeep}
+all='shell call observation matcher types calls hostile queries upkeep'
+fuzzers=${FUZZERS:-$all}
+for f in $fuzzers; do
+	case " $all " in *" $f "*) ;; *) echo "stepadv: FUZZERS has $f; it takes: $all" >&2; exit 1 ;; esac
+done
 
 in_seconds()
 {
