@@ -286,6 +286,7 @@ number_within(const GroupColumns *group, const Identities *states, const int64 *
 	uint32		most = (SMALL_TABLE + SMALL_TABLE_BY_STEP * (uint64) group->n_steps) / Max(states->n, 1);
 	bool		is_small = number_keys(group, key, bit, most, &keys);
 	int32	   *number = is_small ? ALLOCATE_ZEROED_ARRAY(int32, (Size) states->n * keys.n) : NULL;
+	uint32	   *visits = is_small ? NULL : count_visits(group, states, NULL);
 
 	begin_identities(group, &table, pairs);
 	for (uint32 i = 0; i < group->n_steps; i++)
@@ -305,14 +306,15 @@ number_within(const GroupColumns *group, const Identities *states, const int64 *
 				*known = new_identity(pairs, i) + 1;
 			pairs->of_step[i] = *known - 1;
 		}
+		else if (visits[state] == 1)
+			pairs->of_step[i] = new_identity(pairs, i);
 		else
 			find_identity(&table, state, key[i], pairs, i);
 	}
 	identity_destroy(table.hash);
 	pfree(keys.of_step);
 	pfree(keys.first_step);
-	if (is_small)
-		pfree(number);
+	pfree(is_small ? (void *) number : visits);
 }
 
 void

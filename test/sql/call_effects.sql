@@ -224,6 +224,7 @@ INSERT INTO judged VALUES
 	(NULL, 'case $1 in a) rm a;; b) rm b;; *) ls;; esac; pwd', 'fileop:rm@a ; search'),
 	(NULL, '(case $1 in a) rm a;; b) rm b;; esac; cd sub; ls); ls', 'fileop:rm@a ; search@sub ; search'),
 	(NULL, 'sed -i --file=x.sed m.py; sed -i --file y.sed -e p n.py', 'modify:replace@m.py ; modify:replace@n.py'),
+	(NULL, 'sed -i -fx.sed m.py; sed -i -e p -f y.sed n.py', 'modify:replace@m.py ; modify:replace@n.py'),
 	(NULL, '(cd build && make) && pytest t.py', 'execute@make ; test@t.py'),
 	(NULL, '(cd sub; ls); ls', 'search@sub ; search'),
 	(true, '(pytest a; pytest b) && pytest c', 'test@a ; test@b:ok ; test@c:ok'),

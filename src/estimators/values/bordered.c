@@ -36,6 +36,7 @@ typedef struct Bordered
 	uint32		width;			/* of a row: shares of the border, the leak's share, the constant */
 	double	   *rows;			/* of the inner unknowns */
 	int32	   *place;			/* index in the block that is being solved, by inner unknown */
+	Components	components;		/* of the inner unknowns */
 } Bordered;
 
 bool
@@ -219,20 +220,20 @@ static void
 express_by_border(Bordered *bordered)
 {
 	const ValueEquations *equations = bordered->equations;
-	Components	components;
+	const Components *components = &bordered->components;
 	Block		block;
 	uint32		most = 1;
 
-	find_components(bordered->n_inner, equations->first, equations->target, &components);
-	for (uint32 c = 0; c < components.n; c++)
-		most = Max(most, components.first[c + 1] - components.first[c]);
+	find_components(bordered->n_inner, equations->first, equations->target, &bordered->components);
+	for (uint32 c = 0; c < components->n; c++)
+		most = Max(most, components->first[c + 1] - components->first[c]);
 	allocate_block(&block, most, bordered->width);
-	for (uint32 c = 0; c < components.n; c++)
+	for (uint32 c = 0; c < components->n; c++)
 	{
-		const int32 *member = &components.member[components.first[c]];
+		const int32 *member = &components->member[components->first[c]];
 
 		CHECK_FOR_INTERRUPTS();
-		block.n = components.first[c + 1] - components.first[c];
+		block.n = components->first[c + 1] - components->first[c];
 		if (block.n == 1)
 		{
 			express_alone(bordered, (uint32) *member);
@@ -250,7 +251,6 @@ express_by_border(Bordered *bordered)
 			bordered->place[member[i]] = NOT_IN_BLOCK;
 	}
 	free_block(&block);
-	free_components(&components);
 }
 
 /* Compute the values of the border, once all inner unknowns are expressed by it. */
@@ -283,11 +283,34 @@ solve_border(const Bordered *bordered, double *value)
 	pfree(row);
 }
 
+/* Compute the values of a component, once those that it leads to and the border are known. */
+static void
+set_values(const Bordered *bordered, const int32 *member, uint32 n, double *value)
+{
+	const double *border = value + bordered->n_inner;
+
+	CHECK_ONCE_IN_A_WHILE((uint32) *member);
+	/* Its few edges take less time than its row. */
+	if (n == 1)
+	{
+		value[*member] = solve_alone(bordered->equations, *member, value);
+		return;
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		const double *row = row_of(bordered, (uint32) member[i]);
+		double		sum = row[bordered->n_border + 1];
+
+		for (uint32 b = 0; b < bordered->n_border; b++)
+			sum += row[b] * border[b];
+		value[member[i]] = sum;
+	}
+}
+
 void
 solve_bordered_equations(const ValueEquations *equations, uint32 n_border, double *value)
 {
 	Bordered	bordered = {equations, equations->n - n_border, n_border, ROW_WIDTH(n_border + 2)};
-	const double *border = value + bordered.n_inner;
 
 	if (n_border == 0)
 		return;
@@ -297,16 +320,10 @@ solve_bordered_equations(const ValueEquations *equations, uint32 n_border, doubl
 		bordered.place[i] = NOT_IN_BLOCK;
 	express_by_border(&bordered);
 	solve_border(&bordered, value + bordered.n_inner);
-	for (uint32 i = 0; i < bordered.n_inner; i++)
-	{
-		const double *row = row_of(&bordered, i);
-		double		sum = row[n_border + 1];
-
-		CHECK_ONCE_IN_A_WHILE(i);
-		for (uint32 b = 0; b < n_border; b++)
-			sum += row[b] * border[b];
-		value[i] = sum;
-	}
+	for (uint32 c = 0; c < bordered.components.n; c++)
+		set_values(&bordered, &bordered.components.member[bordered.components.first[c]],
+				   bordered.components.first[c + 1] - bordered.components.first[c], value);
+	free_components(&bordered.components);
 	pfree(bordered.rows);
 	pfree(bordered.place);
 }

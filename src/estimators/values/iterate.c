@@ -21,7 +21,7 @@
 #include "arrays.h"
 #include "estimators/values/iterate.h"
 
-#define SWEEPS_AT_ONCE		8
+#define SWEEPS_AT_ONCE		2
 #define CORRECTION_STEPS	200
 /* Residual of a sufficient correction, relative to the residual before it. */
 #define CORRECTION_ENOUGH	1e-12
@@ -30,7 +30,7 @@
 typedef struct Iteration
 {
 	const ValueEquations *equations;
-	double	   *diagonal;		/* sum of leak and weights of each unknown */
+	double	   *share;			/* 1 / (leak + sum of weights) of each unknown: divisions delay sweeps */
 	double	   *value;
 	double	   *residual;		/* of each equation */
 	double		leaks;			/* sum of all leaks */
@@ -48,7 +48,7 @@ sweep(const Iteration *iteration, double constants, double *value)
 
 		for (uint32 e = equations->first[i]; e < equations->first[i + 1]; e++)
 			sum += equations->weight[e] * value[equations->target[e]];
-		value[i] = sum / iteration->diagonal[i];
+		value[i] = sum * iteration->share[i];
 		if (i % 1024 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -74,7 +74,7 @@ measure_residuals(const Iteration *iteration, double *noise)
 		open += fabs(sum);
 		/* Rounding errors of so many terms, and of a sum of 16 (any small number) in addition. */
 		size += (equations->first[i + 1] - equations->first[i] + 16.0) *
-			(fabs(equations->constant[i]) + iteration->diagonal[i] * fabs(value[i]));
+			(fabs(equations->constant[i]) + fabs(value[i]) / iteration->share[i]);
 		if (i % 1024 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -224,9 +224,11 @@ iterate_value_equations(const ValueEquations *equations, double *value)
 
 	for (uint32 i = 0; i < equations->n; i++)
 	{
-		iteration.diagonal[i] = equations->leak[i];
+		double		diagonal = equations->leak[i];
+
 		for (uint32 e = equations->first[i]; e < equations->first[i + 1]; e++)
-			iteration.diagonal[i] += equations->weight[e];
+			diagonal += equations->weight[e];
+		iteration.share[i] = 1 / diagonal;
 		iteration.leaks += equations->leak[i];
 	}
 	for (uint32 n = 0; n < MAX_SWEEPS; n += block)
@@ -240,7 +242,7 @@ iterate_value_equations(const ValueEquations *equations, double *value)
 		/* Rounding errors prevent further progress, or there was an overflow. */
 		if ((open <= noise && open > open_before / 2) || open == 0 || !isfinite(open))
 		{
-			pfree(iteration.diagonal);
+			pfree(iteration.share);
 			pfree(iteration.residual);
 			return;
 		}

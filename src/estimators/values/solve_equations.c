@@ -264,22 +264,6 @@ solve_component(ComponentSolver *solver, const ValueEquations *equations, const 
  * ----------
  */
 
-/* An unknown that leads to no other unsolved unknown. */
-static double
-solve_alone(const ValueEquations *equations, int32 unknown, const double *value)
-{
-	double		weight = equations->leak[unknown];
-	double		sum = equations->constant[unknown];
-
-	for (uint32 e = equations->first[unknown]; e < equations->first[unknown + 1]; e++)
-		if (equations->target[e] != unknown)
-		{
-			weight += equations->weight[e];
-			sum += equations->weight[e] * value[equations->target[e]];
-		}
-	return sum / weight;
-}
-
 void
 solve_value_equations(const ValueEquations *equations, double *value)
 {

@@ -23,3 +23,18 @@ free_value_equations(ValueEquations *equations)
 	pfree(equations->leak);
 	pfree(equations->constant);
 }
+
+double
+solve_alone(const ValueEquations *equations, int32 unknown, const double *value)
+{
+	double		weight = equations->leak[unknown];
+	double		sum = equations->constant[unknown];
+
+	for (uint32 e = equations->first[unknown]; e < equations->first[unknown + 1]; e++)
+		if (equations->target[e] != unknown)
+		{
+			weight += equations->weight[e];
+			sum += equations->weight[e] * value[equations->target[e]];
+		}
+	return sum / weight;
+}

@@ -27,4 +27,7 @@ typedef struct ValueEquations
 extern void allocate_value_equations(uint32 n, Size n_edges, ValueEquations *equations);
 extern void free_value_equations(ValueEquations *equations);
 
+/* The value of an unknown all of whose targets but itself are solved. */
+extern double solve_alone(const ValueEquations *equations, int32 unknown, const double *value);
+
 #endif							/* STEPADV_VALUE_EQUATIONS_H */
