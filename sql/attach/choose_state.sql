@@ -141,8 +141,9 @@ BEGIN
 	INTO sums, hidden USING choose_state.method, choose_state.max_groups;
 	RETURN QUERY SELECT n.name, c.n_groups, c.n_steps, c.coverage, c.score, c.error, c.by_chance, c.p_value,
 		c.n_groups_needed, c.is_best,
+		-- If stateless is among the best, the states of the others add nothing either.
 		stepadv_internal.credit_finding(c.n_groups, min(c.p_value) OVER (), min(c.n_groups_needed) OVER (), c.is_best,
-			n.name, hidden[n.i])
+			CASE WHEN bool_or(c.is_best AND n.name = 'stateless') OVER () THEN 'stateless' END, hidden[n.i])
 	FROM stepadv.credit_check(sums) c JOIN unnest(names) WITH ORDINALITY n(name, i) ON n.i = c.candidate
 		ORDER BY c.score DESC NULLS LAST, n.i;
 END

@@ -258,6 +258,10 @@ FROM doors_state_average v JOIN (SELECT y.g, y.rollout_id, y.step_no, (y.advanta
 	FROM (SELECT g, b.* FROM doors_values v, batch_td(history_states(v.rollouts, 'last', 2)) b) y JOIN (SELECT g, b.* FROM doors_values v, batch_td(history_states(v.rollouts, 'set')) b) z USING (g, rollout_id, step_no)) a USING (g, rollout_id, step_no);
 SELECT (SELECT count(*) FROM state_average(g, false, false, false)) AS none, (SELECT max(abs(a.advantage - b.advantage * b.n_action / (b.n_action + 1))) < 1e-12
 	FROM state_average(g, true, false, false, 0.9, 'std') a JOIN batch_td(g, 0.9, normalise => 'std') b USING (step_id)) AS one FROM (SELECT rollouts AS g FROM doors_values LIMIT 1) x;
+-- Which action was taken matters, not what was done before: no state is among the best, and the notice says so, whichever other state is used
+CREATE TABLE votes AS SELECT g, r, t, dice(g, r, t) / 16 % 2 AS action, CASE WHEN t = 2 THEN (dice(g, r, 0) / 16 % 2 + dice(g, r, 1) / 16 % 2 + dice(g, r, 2) / 16 % 2 > 1)::integer END AS reward FROM generate_series(1, 24) g, generate_series(1, 8) r, generate_series(0, 2) t;
+SELECT count(*) AS attached FROM attach('votes'::regclass, '{g}'::text[], 'r', 't', NULL, 'action', 'reward', views => '{values}', options => '{"states": "auto"}');
+SELECT state, is_best, finding FROM choose_state('votes'::regclass, max_groups => 40) ORDER BY state;
 TRUNCATE lots;
 SELECT attach('lots'::regclass, '{g}'::text[], 'r', 't', NULL, 'action', 'reward', prefix => 'none', options => '{"states": "auto"}');
 SELECT attach('lots'::regclass, '{g}'::text[], 'r', 't', NULL, NULL, 'reward', prefix => 'none', options => '{"states": "auto"}');
