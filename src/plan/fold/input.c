@@ -365,32 +365,29 @@ only_requires(FoldSource *source, TupleDesc table, const List *conditions)
 	return true;
 }
 
-/* Can the rows of this scan be read without its executor node?  Maps the inputs through its projection. */
+/* Map the inputs through the projection of a scan.  False if it has expressions. */
 static bool
-reads_scan(FoldInput *input, FoldSource *source)
+reads_projection(const FoldInput *input, const FoldSource *source)
 {
-	PlanState  *state = source->state;
-	InputColumn *columns;
-
-	/* An instrumented node must count its rows. */
-	if (!IsA(state, SeqScanState) || state->instrument != NULL ||
-		!only_requires(source, RelationGetDescr(((ScanState *) state)->ss_currentRelation), state->plan->qual))
-		return false;
-	if (state->ps_ProjInfo == NULL)
-		return true;
-	columns = palloc(input->n_columns * sizeof(InputColumn));
-	memcpy(columns, source->columns, input->n_columns * sizeof(InputColumn));
-	for (int i = 0; i < input->n_columns; i++)
-		if (columns[i].position >= 0 && !find_column(state->plan, &columns[i]))
+	for (int i = 0; i < input->n_columns && source->state->ps_ProjInfo != NULL; i++)
+		if (source->columns[i].position >= 0 && !find_column(source->state->plan, &source->columns[i]))
 			return false;
-	memcpy(source->columns, columns, input->n_columns * sizeof(InputColumn));
 	return true;
+}
+
+/* Can the rows of this scan be read without its executor node?  An instrumented node must count its rows. */
+static bool
+reads_scan(const FoldInput *input, FoldSource *source, const ScanState *state)
+{
+	return IsA(state, SeqScanState) && state->ps.instrument == NULL &&
+		only_requires(source, RelationGetDescr(state->ss_currentRelation), state->ps.plan->qual) &&
+		reads_projection(input, source);
 }
 
 static void
 prepare_source(FoldInput *input, FoldSource *source, PlanState *state, const InputColumn *columns)
 {
-	bool		of_table = IsA(state, SeqScanState) || IsA(state, IndexScanState) || IsA(state, BitmapHeapScanState);
+	bool		by_index = IsA(state, IndexScanState) || IsA(state, BitmapHeapScanState);
 
 	source->state = state;
 	source->columns = palloc(input->n_columns * sizeof(InputColumn));
@@ -398,9 +395,15 @@ prepare_source(FoldInput *input, FoldSource *source, PlanState *state, const Inp
 	/* During EvalPlanQual rechecks, rows may come in another slot. */
 	if (state->state->es_epq_active == NULL)
 	{
-		source->plain_scan = reads_scan(input, source);
-		if (source->plain_scan || (of_table && state->ps_ProjInfo == NULL))
+		source->plain_scan = reads_scan(input, source, (ScanState *) state);
+		if (source->plain_scan || (by_index && reads_projection(input, source)) ||
+			(IsA(state, SeqScanState) && state->ps_ProjInfo == NULL))
 			source->slot = ((ScanState *) state)->ss_ScanTupleSlot;
+		/* Rows are read as they are stored, so these nodes need not project them. */
+		if (by_index && source->slot != NULL)
+			state->ps_ProjInfo = NULL;
+		else if (source->slot == NULL)
+			memcpy(source->columns, columns, input->n_columns * sizeof(InputColumn));
 	}
 	if (!source->plain_scan)
 		source->n_required = 0;
