@@ -2,20 +2,17 @@
  * matrix_agg.c
  *		matrix_agg(numbers…): an array with a row per row and a column per argument, in the order of the rows.
  *
- * Returns what array_agg(ARRAY[…]) returns, without an array for each row.  If the rows are those of a StepScan,
- * takes them from its columns, all at once, instead of having the executor pass each of them.
+ * Returns what array_agg(ARRAY[…]) returns, without an array for each row.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "aggregate.h"
 #include "arrays.h"
-#include "plan/scan/step_scan_state.h"
 
 PG_FUNCTION_INFO_V1(stepadv_matrix_agg_trans);
 PG_FUNCTION_INFO_V1(stepadv_matrix_agg_final);
@@ -31,42 +28,7 @@ typedef struct Rows
 	uint64		room;			/* in rows, a multiple of 8 */
 	double	   *numbers;
 	uint8	   *known;
-	StepScanState *scan;		/* or NULL */
-	const StepColumn *columns[FUNC_MAX_ARGS];	/* of the scan */
 } Rows;
-
-/*
- * The scan that all rows come from, for this aggregate alone, and its columns that are the arguments; NULL if there
- * is none.
- */
-static StepScanState *
-scan_below(FunctionCallInfo fcinfo, const StepColumn **columns)
-{
-	const Aggref *call = AggGetAggref(fcinfo);
-	const AggState *agg = (const AggState *) fcinfo->context;
-	const Agg  *plan;
-	StepScanState *scan;
-	ListCell   *cell;
-
-	if (call == NULL || call->aggfilter != NULL || call->aggorder != NIL || call->aggdistinct != NIL || list_length(agg->aggs) != 1)
-		return NULL;
-	plan = castNode(Agg, agg->ss.ps.plan);
-	scan = bare_step_scan(outerPlanState(agg));
-	if (scan == NULL || plan->aggstrategy != AGG_PLAIN || plan->groupingSets != NIL)
-		return NULL;
-	foreach(cell, call->args)
-	{
-		const Var  *column = (const Var *) lfirst_node(TargetEntry, cell)->expr;
-		int			i = 0;
-
-		while (i < scan->n_columns && !(IsA(column, Var) && scan->columns[i].place == column->varattno - 1))
-			i++;
-		if (i == scan->n_columns)
-			return NULL;
-		*columns++ = &scan->columns[i];
-	}
-	return scan;
-}
 
 static Rows *
 new_rows(FunctionCallInfo fcinfo, MemoryContext context)
@@ -82,7 +44,6 @@ new_rows(FunctionCallInfo fcinfo, MemoryContext context)
 	rows->room = FEW_ROWS;
 	rows->numbers = MemoryContextAlloc(context, sizeof(double) * rows->width * FEW_ROWS);
 	rows->known = MemoryContextAllocZero(context, rows->width * FEW_ROWS / 8);
-	rows->scan = scan_below(fcinfo, rows->columns);
 	return rows;
 }
 
@@ -91,44 +52,10 @@ make_room(Rows *rows)
 {
 	Size		n_bytes = rows->width * rows->room / 8;
 
-	if (rows->n_rows < rows->room)
-		return;
 	rows->room *= 2;
 	rows->numbers = repalloc_huge(rows->numbers, array_size(rows->room * rows->width, sizeof(double)));
 	rows->known = repalloc_huge(rows->known, 2 * n_bytes);
 	memset(rows->known + n_bytes, 0, n_bytes);
-}
-
-static inline void
-add_number(Rows *rows, int column, double number)
-{
-	uint64		place = rows->n_rows * rows->width + column;
-
-	rows->known[place / 8] |= 1 << place % 8;
-	rows->numbers[rows->n_numbers++] = number;
-}
-
-/* The current row of the scan and those that follow. */
-static void
-add_scanned_rows(Rows *rows)
-{
-	StepScanState *scan = rows->scan;
-
-	for (uint64 row = scan->row - 1; row < scan->n_rows; row++)
-	{
-		CHECK_ONCE_IN_A_WHILE(row);
-		make_room(rows);
-		for (int i = 0; i < rows->width; i++)
-		{
-			const StepColumn *column = rows->columns[i];
-			const double *numbers = column->result.values;
-
-			if (row < column->n_rows && !isnan(numbers[row]) && (column->result.nulls == NULL || !column->result.nulls[row]))
-				add_number(rows, i, numbers[row]);
-		}
-		rows->n_rows++;
-	}
-	scan->row = scan->n_rows;
 }
 
 /* matrix_agg_trans(internal, VARIADIC numbers "any"): each double precision. */
@@ -136,17 +63,18 @@ Datum
 stepadv_matrix_agg_trans(PG_FUNCTION_ARGS)
 {
 	Rows	   *rows = PG_ARGISNULL(0) ? new_rows(fcinfo, aggregate_context(fcinfo)) : (Rows *) PG_GETARG_POINTER(0);
+	uint64		place = rows->n_rows * rows->width;
 
-	if (rows->scan != NULL)
-		add_scanned_rows(rows);
-	else
-	{
+	if (rows->n_rows == rows->room)
 		make_room(rows);
-		for (int i = 1; i <= rows->width; i++)
-			if (!PG_ARGISNULL(i))
-				add_number(rows, i - 1, PG_GETARG_FLOAT8(i));
-		rows->n_rows++;
+	for (int i = 1; i <= rows->width; i++, place++)
+	{
+		if (PG_ARGISNULL(i))
+			continue;
+		rows->known[place / 8] |= 1 << place % 8;
+		rows->numbers[rows->n_numbers++] = PG_GETARG_FLOAT8(i);
 	}
+	rows->n_rows++;
 	PG_RETURN_POINTER(rows);
 }
 

@@ -205,20 +205,6 @@ SET LOCAL stepadv.enable_step_scan = off;
 SELECT count(*), sum(a.n_state) FROM scan_groups, rtmc(rollouts) a;
 COMMIT;
 
--- matrix_agg takes all rows at once, if it is alone and gets each of them.
-SELECT q.what, b.outcome FROM (VALUES
-	('by group', 'g, m FROM scan_groups, LATERAL (SELECT <m>(f.v, f.q, f.outcome) AS m FROM ROWS FROM (rollouts(rollouts), rtmc(rollouts)) f) m'),
-	('of all groups', '<m>(a.q, a.v) FROM scan_groups, rtmc(rollouts) a'),
-	('one column', 'g, m FROM scan_groups, LATERAL (SELECT <m>(a.q) AS m FROM rtmc(rollouts) a) m'),
-	('beside another', '<m>(a.q, a.v), sum(a.n_state) FROM scan_groups, rtmc(rollouts) a'),
-	('twice', '<m>(a.q) FROM scan_groups, rtmc(rollouts) a GROUP BY GROUPING SETS ((), ())'),
-	('chosen', '<m>(a.q, a.v) FROM scan_groups, rtmc(rollouts) a WHERE a.q > 1'),
-	('filtered', '<m>(a.q, a.v) FILTER (WHERE a.q > 1) FROM scan_groups, rtmc(rollouts) a'),
-	('in order', '<m>(a.q, a.v ORDER BY a.q, a.v) FROM scan_groups, rtmc(rollouts) a'),
-	('computed', '<m>(a.q + 1, a.v) FROM scan_groups, rtmc(rollouts) a'),
-	('of the group', 'm FROM scan_groups, LATERAL (SELECT <m>(g::float8, a.v) AS m FROM rtmc(rollouts) a) m')) q(what, query)
-CROSS JOIN LATERAL pg_temp.by_both_scans('SELECT ' || replace(q.query, '<m>', 'stepadv_internal.matrix_agg')) b(outcome);
-
 -- One group after another: the memory of each is freed.
 SELECT count(*), sum(n.n) FROM scan_groups s, generate_series(1, 200) i,
 	LATERAL (SELECT count(*) AS n FROM rtmc(CASE WHEN i > 0 THEN s.rollouts END) a) n;

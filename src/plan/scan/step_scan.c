@@ -334,14 +334,6 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = explain_step_scan,
 };
 
-StepScanState *
-bare_step_scan(PlanState *node)
-{
-	if (node->ExecProcNodeReal != execute_bare_scan && node->ExecProcNodeReal != execute_number_scan)
-		return NULL;
-	return (StepScanState *) node;
-}
-
 Node *
 create_step_scan_state(CustomScan *plan)
 {

@@ -6,7 +6,6 @@
 #define STEPADV_STEP_SCAN_STATE_H
 
 #include "executor/execExpr.h"
-#include "executor/tuptable.h"
 #include "nodes/execnodes.h"
 
 #include "column_sink.h"
@@ -75,12 +74,6 @@ show_outer_columns(const TupleTableSlot *outer, const OuterColumns *columns, Tup
 		slot->tts_isnull[columns->column[c].place] = outer->tts_isnull[columns->column[c].from];
 	}
 }
-
-/*
- * The scan of a node, if it returns columns without computing or filtering anything, otherwise NULL.  An aggregate
- * above may take the rows from the current one, row - 1, to n_rows, and set row to n_rows: none of them is returned.
- */
-extern StepScanState *bare_step_scan(PlanState *node);
 
 /*
  * groups.c: evaluate the next group that has rows; false after the last.  In a file of its own so that the
